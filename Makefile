@@ -1,0 +1,34 @@
+# `make demo` and `make test` work on a fresh machine; each makes .venv first when it is not there.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test test-all lint bench clean
+
+setup: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[figures,dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/unblot reproduce artificial --small --seeds 2 -o out/demo
+	@echo "look at out/demo/learned.png (what was learned above what is true) and out/demo/course.png"
+
+test: setup
+	$(BIN)/python -m pytest
+
+test-all: setup
+	$(BIN)/python -m pytest -m 'slow or not slow'
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python benchmarks/truncation.py
+
+clean:
+	rm -rf .venv out

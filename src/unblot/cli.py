@@ -1,0 +1,136 @@
+"""The command line. Nothing heavy is imported before a command needs it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from unblot import __version__
+from unblot.errors import UnblotError, UsageError
+
+if TYPE_CHECKING:
+    from unblot.learning.em import Step
+
+app = typer.Typer(
+    name="unblot",
+    help="Clean scanned pages with what the page itself teaches.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+EXPERIMENTS = ("artificial",)
+
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where in the program an error came from.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"unblot {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(help=f"The experiment: {', '.join(EXPERIMENTS)}.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for figures and tables.")],
+    seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    seeds: Annotated[int, typer.Option(help="How many seeds to run.")] = 10,
+    device: Device = "auto",
+    small: Annotated[bool, typer.Option("--small", help="A version of seconds instead of the paper's size.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="The paper's plain EM, without annealing.")] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Repeat one of the paper's experiments: figures and a table into a folder."""
+    del debug  # read from the command line by `main`
+    if name not in EXPERIMENTS:
+        raise UsageError(f"there is no experiment {name}; choose one of: {', '.join(EXPERIMENTS)}")
+    if seeds < 1 or seed < 0:
+        raise UsageError("--seeds must be at least 1 and --seed at least 0")
+    from dataclasses import replace
+
+    from unblot.device import choose_device
+    from unblot.experiments import artificial
+
+    setting = artificial.SMALL if small else artificial.Setting()
+    if plain:
+        setting = replace(setting, annealing=None)
+    with _Progress(quiet, setting.iterations) as watch:
+        outcomes = artificial.reproduce(setting, range(seed, seed + seeds), output, choose_device(device), watch)
+    if not quiet:
+        typer.echo(artificial.table(outcomes))
+        typer.echo(f"figures and tables: {output}")
+
+
+class _Progress:
+    """A bar on stderr when it is a terminal, nothing otherwise."""
+
+    def __init__(self, quiet: bool, iterations: int) -> None:
+        self.shown = sys.stderr.isatty() and not quiet
+        self.iterations = iterations
+
+    def __enter__(self) -> _Progress:
+        if self.shown:
+            from rich.console import Console
+            from rich.progress import Progress, TextColumn, TimeRemainingColumn
+
+            columns = (*Progress.get_default_columns()[:3], TimeRemainingColumn(), TextColumn("{task.fields[energy]}"))
+            self.bar = Progress(*columns, console=Console(stderr=True))
+            self.bar.start()
+            self.tasks: dict[int, object] = {}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            self.bar.stop()
+
+    def __call__(self, seed: int, step: Step) -> None:
+        if self.shown:
+            if seed not in self.tasks:
+                self.tasks[seed] = self.bar.add_task(f"seed {seed}", total=self.iterations, energy="")
+            energy = f"free energy {step.free_energy:.5g}"
+            self.bar.update(self.tasks[seed], completed=step.iteration + 1, energy=energy)  # type: ignore[arg-type]
+
+
+def main() -> NoReturn:
+    """Run the command line; every error is one line on stderr and an exit code."""
+    debug = "--debug" in sys.argv
+    try:
+        code = app(standalone_mode=False)
+    except UnblotError as error:
+        if debug:
+            raise
+        _fail(str(error), error.exit_code)
+    except typer.Abort:
+        _fail("interrupted", 130)
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+    except Exception as error:
+        if debug:
+            raise
+        show = getattr(error, "format_message", None)  # an error of the command line's own grammar
+        if show is not None:
+            _fail(f"{show().rstrip('.')}; see unblot --help", 2)
+        _fail(f"{type(error).__name__}: {error}; run again with --debug to see where", 1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print(f"unblot: error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)

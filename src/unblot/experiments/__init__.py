@@ -1,0 +1,1 @@
+"""The paper's experiments, each with its figures and its table."""

@@ -1,0 +1,100 @@
+"""The figures of the experiments, drawn with matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unblot.errors import UsageError
+from unblot.experiments.characters import background_density
+from unblot.files import write_whole
+from unblot.model.background import Background
+from unblot.model.theta import Theta
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CHANNELS = ("R", "G", "B")
+GAP = 2  # pixels between the pictures of a strip
+
+
+def background(histogram: Background, path: Path) -> None:
+    """Draw H_B of each channel against the density the background was drawn from (Fig. 2a)."""
+    figure, axes = _figure(9, 2.6, 1, 3)
+    for f, axis in enumerate(axes):
+        edges = histogram.edges[f, : histogram.bins[f] + 1]
+        density = histogram.log_density[f, : histogram.bins[f]].exp()
+        values = torch.linspace(float(edges[0]), float(edges[-1]), 400)
+        axis.stairs(density.numpy(), edges.numpy(), fill=True, color="#8fb3d9", label="histogram")
+        axis.plot(values.numpy(), background_density(f, values).numpy(), color="#c0392b", label="true density")
+        axis.set(title=CHANNELS[f], yticks=[], xlabel="value")
+    axes[0].legend(frameon=False, fontsize=7)
+    _save(figure, path)
+
+
+def patches(Y: Float[Tensor, "N D1 D2 3"], path: Path) -> None:
+    """Draw some patches side by side (Fig. 2b)."""
+    figure, axes = _figure(9, 2, 1, len(Y))
+    for axis, patch in zip(axes, Y, strict=True):
+        axis.imshow(patch.clamp(0, 1).numpy(), interpolation="nearest")
+        axis.set_axis_off()
+    _save(figure, path)
+
+
+def learning_course(course: list[tuple[int, Theta]], learned: Theta, truth: Theta, folder: Path) -> None:
+    """Draw W, sigma and the masks over the iterations (Fig. 2c), then the aligned result above the truth."""
+    rows = [(f"iteration {iteration}", theta) for iteration, theta in course]
+    _parameters(rows, folder / "course.png")
+    _parameters([("learned", learned), ("true", truth)], folder / "learned.png")
+
+
+def _parameters(rows: list[tuple[str, Theta]], path: Path) -> None:
+    """Draw a row of strips a theta: means as colours, deviations each by its own scale, masks from 0 to 1."""
+    columns: list[tuple[str, Callable[[Theta], Tensor]]] = [
+        ("W", lambda theta: theta.W.clamp(0, 1)),
+        *((rf"$\sigma_{name}$", lambda theta, f=f: theta.Phi[..., f].sqrt()) for f, name in enumerate(CHANNELS)),
+        ("mask A", lambda theta: theta.A),
+    ]
+    figure, axes = _figure(18, 0.85 * len(rows) + 0.4, len(rows), len(columns))
+    for axis_row, (title, theta) in zip(axes.reshape(len(rows), -1), rows, strict=True):
+        for axis, (name, values) in zip(axis_row, columns, strict=True):
+            maps = values(theta)
+            if name == "mask A":
+                axis.imshow(_strip(maps), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+            else:
+                shown = maps if maps.ndim == 4 else _normalised(maps)
+                axis.imshow(_strip(shown), cmap="inferno", interpolation="nearest")
+            axis.set(xticks=[], yticks=[], frame_on=False)
+            if axis_row is axes.reshape(len(rows), -1)[0]:
+                axis.set_title(name)
+        axis_row[0].set_ylabel(title, rotation=0, ha="right", va="center")
+    _save(figure, path)
+
+
+def _normalised(maps: Float[Tensor, "C P1 P2"]) -> Float[Tensor, "C P1 P2"]:
+    low, high = maps.amin((1, 2), keepdim=True), maps.amax((1, 2), keepdim=True)
+    return (maps - low) / (high - low).clamp_min(1e-12)
+
+
+def _strip(maps: Tensor) -> Tensor:
+    """Lay the pictures of the classes side by side with a white gap."""
+    gap = torch.ones(maps.shape[1], GAP, *maps.shape[3:])
+    return torch.cat([part for picture in maps for part in (picture, gap)][:-1], 1)
+
+
+def _figure(width: float, height: float, rows: int, columns: int) -> tuple[Figure, Any]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UsageError("figures need matplotlib; install it with: pip install 'unblot[figures]'") from error
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns)
+
+
+def _save(figure: Figure, path: Path) -> None:
+    write_whole(path, lambda partial: figure.savefig(partial, format="png", dpi=110, metadata={"Software": None}))

@@ -1,0 +1,32 @@
+"""Files written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from unblot.errors import OutputError
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a file beside `path`, then rename it, so that `path` is never half of a file."""
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        write(partial)
+        os.replace(partial, path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"cannot write {path}: {reason}; choose a folder that exists and can be written") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> Path:
+    """Make the folder `path` if it is not there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make the folder {path}: {error.strerror}; choose another place") from error
+    return path

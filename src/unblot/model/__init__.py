@@ -1,0 +1,1 @@
+"""The generative model (Sec. 2, Eqs. 1-5)."""

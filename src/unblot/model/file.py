@@ -1,0 +1,70 @@
+"""A learned model as a file: safetensors with a JSON header, never pickle."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from unblot.errors import InputError, UnblotError
+from unblot.files import write_whole
+from unblot.model.background import Background
+from unblot.model.theta import Theta
+
+FORMAT = "unblot-model"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Model:
+    """What was learned: the patterns, the background they were learned against, and the patch size."""
+
+    theta: Theta
+    background: Background
+    D: tuple[int, int]
+
+
+def save_model(model: Model, path: Path) -> None:
+    """Write a model, whole or not at all."""
+    theta, background = model.theta, model.background
+    tensors = {
+        "W": theta.W,
+        "Phi": theta.Phi,
+        "A": theta.A,
+        "pi": theta.pi,
+        "background.edges": background.edges,
+        "background.log_density": background.log_density,
+        "background.bins": background.bins,
+    }
+    header = {"format": FORMAT, "version": VERSION, "D": list(model.D)}
+    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_whole(path, lambda partial: save_file(contiguous, partial, metadata={"unblot": json.dumps(header)}))
+
+
+def load_model(path: Path, device: torch.device | str = "cpu") -> Model:
+    """Read a model; a truncated, foreign or newer file is refused with the reason."""
+    try:
+        with safe_open(path, framework="pt", device="cpu") as file:
+            metadata = file.metadata() or {}
+            header = json.loads(metadata.get("unblot", "{}"))
+            if not isinstance(header, dict) or header.get("format") != FORMAT:
+                raise InputError(f"{path} is no unblot model; make one with unblot learn")
+            if header.get("version") != VERSION:
+                raise InputError(
+                    f"{path} has model version {header.get('version')}, this program reads {VERSION}; update it"
+                )
+            tensors = {name: file.get_tensor(name).to(device) for name in file.keys()}  # noqa: SIM118
+        theta = Theta(tensors["W"], tensors["Phi"], tensors["A"], tensors["pi"])
+        histogram = (tensors[f"background.{name}"] for name in ("edges", "log_density", "bins"))
+        rows, columns = header["D"]
+        return Model(theta, Background(*histogram), (int(rows), int(columns)))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except InputError:
+        raise
+    except (SafetensorError, KeyError, ValueError, TypeError, UnblotError) as error:
+        raise InputError(f"{path} is damaged or no model file ({error}); make it again with unblot learn") from error
