@@ -23,6 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+INTERRUPTED = 130
 EXPERIMENTS = ("artificial",)
 
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
@@ -117,10 +118,8 @@ def main() -> NoReturn:
         if debug:
             raise
         _fail(str(error), error.exit_code)
-    except typer.Abort:
-        _fail("interrupted", 130)
-    except KeyboardInterrupt:
-        _fail("interrupted", 130)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted", INTERRUPTED)
     except Exception as error:
         if debug:
             raise
@@ -128,6 +127,8 @@ def main() -> NoReturn:
         if show is not None:
             _fail(f"{show().rstrip('.')}; see unblot --help", 2)
         _fail(f"{type(error).__name__}: {error}; run again with --debug to see where", 1)
+    if code == INTERRUPTED:
+        _fail("interrupted", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
 

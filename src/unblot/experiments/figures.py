@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,12 @@ def learning_course(course: list[tuple[int, Theta]], learned: Theta, truth: Thet
     """Draw W, sigma and the masks over the iterations (Fig. 2c), then the aligned result above the truth."""
     rows = [(f"iteration {iteration}", theta) for iteration, theta in course]
     _parameters(rows, folder / "course.png")
-    _parameters([("learned", learned), ("true", truth)], folder / "learned.png")
+    _parameters([("learned", _masked(learned)), ("true", _masked(truth))], folder / "learned.png")
+
+
+def _masked(theta: Theta) -> Theta:
+    """Fade the means to white where the mask does not use them."""
+    return replace(theta, W=1 - theta.A[..., None] * (1 - theta.W))
 
 
 def _parameters(rows: list[tuple[str, Theta]], path: Path) -> None:
@@ -61,7 +67,9 @@ def _parameters(rows: list[tuple[str, Theta]], path: Path) -> None:
         ("mask A", lambda theta: theta.A),
     ]
     figure, axes = _figure(18, 0.85 * len(rows) + 0.4, len(rows), len(columns))
-    for axis_row, (title, theta) in zip(axes.reshape(len(rows), -1), rows, strict=True):
+    for axis, (name, _) in zip(axes[0], columns, strict=True):
+        axis.set_title(name)
+    for axis_row, (title, theta) in zip(axes, rows, strict=True):
         for axis, (name, values) in zip(axis_row, columns, strict=True):
             maps = values(theta)
             if name == "mask A":
@@ -70,8 +78,6 @@ def _parameters(rows: list[tuple[str, Theta]], path: Path) -> None:
                 shown = maps if maps.ndim == 4 else _normalised(maps)
                 axis.imshow(_strip(shown), cmap="inferno", interpolation="nearest")
             axis.set(xticks=[], yticks=[], frame_on=False)
-            if axis_row is axes.reshape(len(rows), -1)[0]:
-                axis.set_title(name)
         axis_row[0].set_ylabel(title, rotation=0, ha="right", va="center")
     _save(figure, path)
 
@@ -83,7 +89,7 @@ def _normalised(maps: Float[Tensor, "C P1 P2"]) -> Float[Tensor, "C P1 P2"]:
 
 def _strip(maps: Tensor) -> Tensor:
     """Lay the pictures of the classes side by side with a white gap."""
-    gap = torch.ones(maps.shape[1], GAP, *maps.shape[3:])
+    gap = torch.full((maps.shape[1], GAP, *maps.shape[3:]), 1.0 if maps.ndim == 4 else torch.nan)
     return torch.cat([part for picture in maps for part in (picture, gap)][:-1], 1)
 
 

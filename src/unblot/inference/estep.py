@@ -16,7 +16,10 @@ from unblot.model.likelihood import Terms
 
 @dataclass(frozen=True)
 class Posterior:
-    """q_n(c, x) on K_n, as many states for each patch, and log sum_{K_n} p(c, x, Y) relative to the background."""
+    """q_n(c, x) on K_n, as many states for each patch, and log sum_{K_n} p(c, x, Y) relative to the background.
+
+    The masks need no place here: given (c, x) they are independent (Eq. 9), and the kernels sum them out.
+    """
 
     states: States
     q: Float[Tensor, "B size"]
@@ -47,27 +50,39 @@ def posterior(batch: Batch, terms: Terms, truncation: Truncation) -> Posterior:
     """Compute the posterior over class and position, on all of them or on K_n."""
     if truncation.K == 1:
         everything = torch.arange(terms.W.shape[1], device=batch.Y.device).expand(terms.C, -1)
-        joint = log_score(batch, terms, everything)  # Eq. 11
-        states = select(joint, 1.0)
-    else:
-        states = select(log_score(batch, terms, reliable_features(terms, truncation.lam)), truncation.K)
-        constant = terms.prior + terms.absent.sum(1)
-        joint = constant[states.c] + kernels_for(batch.Y.device).sum_states(batch, terms, states)  # Eq. 11
-    joint = joint.reshape(batch.N, -1)
+        joint = log_score(batch, terms, everything)  # with all features, Eq. 13 is Eq. 11
+        return _normalised(select(joint, 1.0), joint.reshape(batch.N, -1))
+    return posterior_on(
+        batch, terms, select(log_score(batch, terms, reliable_features(terms, truncation.lam)), truncation.K)
+    )
+
+
+def posterior_on(batch: Batch, terms: Terms, states: States) -> Posterior:
+    """Compute the posterior on given states, as many for each patch."""
+    sums = kernels_for(batch.Y.device).sum_states(batch, terms, states)
+    joint = sums + (terms.prior + terms.absent.sum(1))[states.c]  # Eq. 11
+    return _normalised(states, joint.reshape(batch.N, -1))
+
+
+def _normalised(states: States, joint: Float[Tensor, "B size"]) -> Posterior:
     log_evidence = joint.logsumexp(1)
     return Posterior(states, (joint - log_evidence[:, None]).exp(), log_evidence)  # Eq. 12
 
 
-def estep(batch: Batch, terms: Terms, truncation: Truncation) -> Stats:
-    """Sum the statistics of a batch. States whose weight is below the precision of the sums are not visited."""
-    batch = Batch(batch.Y, terms.beta * batch.log_H)
-    found = posterior(batch, terms, truncation)
-    q = found.q.reshape(-1)
-    responsibility = torch.zeros(batch.N, terms.C, dtype=torch.float64, device=q.device)
-    for c in range(terms.C):
-        responsibility[:, c] = torch.where(found.states.c == c, q, 0).reshape(found.q.shape).sum(1)
+def statistics(batch: Batch, terms: Terms, found: Posterior) -> Stats:
+    """Sum what the M-step needs. States whose weight is below the precision of the sums are not visited."""
+    q, states = found.q.reshape(-1), found.states
+    responsibility = torch.stack(
+        [torch.where(states.c == c, q, 0).double().reshape(found.q.shape).sum(1).sum() for c in range(terms.C)]
+    )
     heavy = (q > torch.finfo(q.dtype).eps / 100).nonzero()[:, 0]
-    states = States(found.states.n[heavy], found.states.c[heavy], found.states.x[heavy])
-    moments = kernels_for(batch.Y.device).sum_moments(batch, terms, states, q[heavy])
+    visited = States(states.n[heavy], states.c[heavy], states.x[heavy])
+    moments = kernels_for(batch.Y.device).sum_moments(batch, terms, visited, q[heavy])
     evidence = found.log_evidence.double().sum() + batch.log_H.double().sum()  # Eq. 7, at its maximum over q on K_n
-    return Stats(batch.N, float(evidence) / terms.beta, responsibility.sum(0), moments)
+    return Stats(batch.N, float(evidence) / terms.beta, responsibility, moments)
+
+
+def estep(batch: Batch, terms: Terms, truncation: Truncation) -> Stats:
+    """Turn a batch into additive statistics."""
+    tempered = Batch(batch.Y, terms.beta * batch.log_H)
+    return statistics(tempered, terms, posterior(tempered, terms, truncation))

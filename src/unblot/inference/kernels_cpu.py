@@ -7,13 +7,13 @@ repeated at the end: a shifted row of the pattern is then one run of P2 F number
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numba
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numba import types
+from numba.extending import overload
 from torch import Tensor
 
 from unblot.inference.batch import Batch, Moments, States, dense_table
@@ -45,7 +45,6 @@ def _exp_of_negative_32(x):
     return p * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
-@numba.njit(inline="always")
 def _softplus_32(z):
     """max(z, 0) + log(1 + e), e = exp(-|z|), by the series of atanh(e / (2 + e)); absolute error under 5e-7."""
     e = _exp_of_negative_32(-abs(z))
@@ -60,131 +59,146 @@ def _softplus_32(z):
     return max(z, _f32(0)) + _f32(2) * s * p
 
 
-@numba.njit(inline="always")
 def _sigmoid_32(z):
     e = _exp_of_negative_32(-abs(z))
     return (_f32(1) if z >= 0 else e) / (_f32(1) + e)
 
 
-@numba.njit(inline="always")
 def _softplus_64(z):
     return max(z, 0.0) + math.log1p(math.exp(-abs(z)))
 
 
-@numba.njit(inline="always")
 def _sigmoid_64(z):
     e = math.exp(-abs(z))
     return (1.0 if z >= 0 else e) / (1.0 + e)
 
 
-def _compile(softplus: Callable[[Any], Any], sigmoid: Callable[[Any], Any], real: type) -> tuple[Any, Any, Any]:
-    """Compile the three loops for one precision."""
+def _softplus(z):
+    """log(1 + exp(z)), in the precision of z."""
+    raise NotImplementedError("compiled code only")
 
-    @numba.njit(**FAST)
-    def softplus_row(row, offset, log_H):
-        for j in range(len(row)):
-            row[j] = softplus(row[j] + offset - log_H[j])
 
-    @numba.njit(**FAST)
-    def add_row(total, row):
-        for j in range(len(row)):
-            total[j] += row[j]
+def _sigmoid(z):
+    """1 / (1 + exp(-z)), in the precision of z."""
+    raise NotImplementedError("compiled code only")
 
-    @numba.njit(**FAST)
-    def distance(y, W, precision):
-        total = real(0)
-        for f in range(len(y)):
-            delta = y[f] - W[f]
-            total += precision[f] * delta * delta
-        return total
 
-    @numba.njit(**FAST)
-    def row_logits(y, log_H, W, precision, offset, z):
-        """z_j = r_j(y_j) + logit a_j along a row of the pattern."""
-        F = len(y) // len(z)
-        for j in range(len(z)):
-            run = slice(j * F, (j + 1) * F)
-            z[j] = offset[j] - log_H[j] - real(0.5) * distance(y[run], W[run], precision[run])
+@overload(_softplus, inline="always")
+def _choose_softplus(z):
+    return _softplus_32 if z == types.float32 else _softplus_64
 
-    @numba.njit(**FAST)
-    def softplus_sum(z):
-        total = real(0)
-        for j in range(len(z)):
-            total += softplus(z[j])
-        return total
 
-    @numba.njit(**FAST)
-    def weigh(z, q, s0):
-        """Turn z into q p(m = 1 | Y, c, x), and add it to s0."""
-        for j in range(len(z)):
-            z[j] = q * sigmoid(z[j])
-            s0[j] += z[j]
+@overload(_sigmoid, inline="always")
+def _choose_sigmoid(z):
+    return _sigmoid_32 if z == types.float32 else _sigmoid_64
 
-    @numba.njit(**FAST)
-    def add_moments(y, W, weight, s1, s2):
-        for k in range(len(y)):
-            delta = y[k] - W[k]
-            moment = weight[k] * delta
-            s1[k] += moment
-            s2[k] += moment * delta
 
-    @numba.njit(parallel=True, cache=True, **FAST)
-    def sum_shifted(Z, offset, log_H, i1, i2, out):
-        """out[c, x] = sum_i softplus(Z[c, i, i + x] + offset[c, i] - log_H[i + x]); Z is overwritten."""
-        C, L, D1, D2 = Z.shape
-        flat, flat_log_H = Z.reshape(C * L, D1 * D2), log_H.reshape(D1 * D2)
-        for row in numba.prange(C * L):
-            softplus_row(flat[row], offset[row // L, row % L], flat_log_H)
-        for row in numba.prange(C * D1):
-            c, x1 = row // D1, row % D1
-            total = out[c, x1]
-            total[:] = 0
-            for i in range(L):
-                shifted = Z[c, i, (x1 + i1[c, i]) % D1]
-                cut = i2[c, i]
-                add_row(total[: D2 - cut], shifted[cut:])
-                add_row(total[D2 - cut :], shifted[:cut])
+@numba.njit(**FAST)
+def _softplus_row(row, offset, log_H):
+    for j in range(len(row)):
+        row[j] = _softplus(row[j] + offset - log_H[j])
 
-    @numba.njit(parallel=True, cache=True, **FAST)
-    def sum_states(y, log_H, W, precision, offset, start, x1, x2, out):
-        """out[s] = sum_i softplus(z_i); the states of patch n and class c are start[n C + c] and following."""
-        D1, (C, P1, P2) = y.shape[1], offset.shape
-        F = W.shape[2] // P2
-        for group in numba.prange(len(start) - 1):
-            n, c = group // C, group % C
-            z = np.empty(P2, real)
+
+@numba.njit(**FAST)
+def _add_row(total, row):
+    for j in range(len(row)):
+        total[j] += row[j]
+
+
+@numba.njit(**FAST)
+def _distance(y, W, precision):
+    total = y.dtype.type(0)
+    for f in range(len(y)):
+        delta = y[f] - W[f]
+        total += precision[f] * delta * delta
+    return total
+
+
+@numba.njit(**FAST)
+def _row_logits(y, log_H, W, precision, offset, z):
+    """z_j = r_j(y_j) + logit a_j along a row of the pattern."""
+    F = len(y) // len(z)
+    for j in range(len(z)):
+        run = slice(j * F, (j + 1) * F)
+        z[j] = offset[j] - log_H[j] - y.dtype.type(0.5) * _distance(y[run], W[run], precision[run])  # Eq. 4
+
+
+@numba.njit(**FAST)
+def _softplus_sum(z):
+    total = z.dtype.type(0)
+    for j in range(len(z)):
+        total += _softplus(z[j])
+    return total
+
+
+@numba.njit(**FAST)
+def _weigh(z, q, s0):
+    """Turn z into q p(m = 1 | Y, c, x), and add it to s0."""
+    for j in range(len(z)):
+        z[j] = q * _sigmoid(z[j])  # Eq. 10
+        s0[j] += z[j]
+
+
+@numba.njit(**FAST)
+def _add_moments(y, W, weight, s1, s2):
+    for k in range(len(y)):
+        delta = y[k] - W[k]
+        moment = weight[k] * delta
+        s1[k] += moment
+        s2[k] += moment * delta
+
+
+@numba.njit(parallel=True, cache=True, **FAST)
+def _shifted_loop(Z, offset, log_H, i1, i2, out):
+    """out[c, x] = sum_i softplus(Z[c, i, i + x] + offset[c, i] - log_H[i + x]); Z is overwritten."""
+    C, L, D1, D2 = Z.shape
+    flat, flat_log_H = Z.reshape(C * L, D1 * D2), log_H.reshape(D1 * D2)
+    for row in numba.prange(C * L):
+        _softplus_row(flat[row], offset[row // L, row % L], flat_log_H)
+    for row in numba.prange(C * D1):
+        c, x1 = row // D1, row % D1
+        total = out[c, x1]
+        total[:] = 0
+        for i in range(L):
+            shifted = Z[c, i, (x1 + i1[c, i]) % D1]
+            cut = i2[c, i]
+            _add_row(total[: D2 - cut], shifted[cut:])
+            _add_row(total[D2 - cut :], shifted[:cut])
+
+
+@numba.njit(parallel=True, cache=True, **FAST)
+def _states_loop(y, log_H, W, precision, offset, start, x1, x2, out):
+    """out[s] = sum_i softplus(z_i); the states of patch n and class c are start[n C + c] and following."""
+    D1, (C, P1, P2) = y.shape[1], offset.shape
+    F = W.shape[2] // P2
+    for group in numba.prange(len(start) - 1):
+        n, c = group // C, group % C
+        z = np.empty(P2, y.dtype)
+        for s in range(start[group], start[group + 1]):
+            out[s] = 0
+        for i1 in range(P1):
             for s in range(start[group], start[group + 1]):
-                out[s] = 0
-            for i1 in range(P1):
-                for s in range(start[group], start[group + 1]):
-                    d1 = (x1[s] + i1) % D1
-                    row = y[n, d1][x2[s] * F : (x2[s] + P2) * F]
-                    row_logits(row, log_H[n, d1][x2[s] : x2[s] + P2], W[c, i1], precision[c, i1], offset[c, i1], z)
-                    out[s] += softplus_sum(z)
-
-    @numba.njit(parallel=True, cache=True, **FAST)
-    def add_statistics(y, log_H, W, precision, offset, n, c, x1, x2, q, s0, s1, s2):
-        """Add q p(m_i = 1) (1, y - w, (y - w)^2) of every state to s0, s1, s2, state after state."""
-        D1, (_, P1, P2) = y.shape[1], offset.shape
-        F = W.shape[2] // P2
-        for i1 in numba.prange(P1):
-            z, weight = np.empty(P2, real), np.empty(P2 * F, real)
-            for s in range(len(n)):
-                k, d1 = c[s], (x1[s] + i1) % D1
-                row = y[n[s], d1][x2[s] * F : (x2[s] + P2) * F]
-                row_logits(row, log_H[n[s], d1][x2[s] : x2[s] + P2], W[k, i1], precision[k, i1], offset[k, i1], z)
-                weigh(z, q[s], s0[k, i1])
-                for j in range(P2):
-                    weight[j * F : (j + 1) * F] = z[j]
-                add_moments(row, W[k, i1], weight, s1[k, i1], s2[k, i1])
-
-    return sum_shifted, sum_states, add_statistics
+                d1 = (x1[s] + i1) % D1
+                row = y[n, d1][x2[s] * F : (x2[s] + P2) * F]
+                _row_logits(row, log_H[n, d1][x2[s] : x2[s] + P2], W[c, i1], precision[c, i1], offset[c, i1], z)
+                out[s] += _softplus_sum(z)
 
 
-LOOPS = {
-    torch.float32: _compile(_softplus_32, _sigmoid_32, np.float32),
-    torch.float64: _compile(_softplus_64, _sigmoid_64, np.float64),
-}
+@numba.njit(parallel=True, cache=True, **FAST)
+def _moments_loop(y, log_H, W, precision, offset, n, c, x1, x2, q, s0, s1, s2):
+    """Add q p(m_i = 1) (1, y - w, (y - w)^2) of every state to s0, s1, s2, state after state."""
+    D1, (_, P1, P2) = y.shape[1], offset.shape
+    F = W.shape[2] // P2
+    for i1 in numba.prange(P1):
+        z, weight = np.empty(P2, y.dtype), np.empty(P2 * F, y.dtype)
+        for s in range(len(n)):
+            k, d1 = c[s], (x1[s] + i1) % D1
+            row = y[n[s], d1][x2[s] * F : (x2[s] + P2) * F]
+            _row_logits(row, log_H[n[s], d1][x2[s] : x2[s] + P2], W[k, i1], precision[k, i1], offset[k, i1], z)
+            _weigh(z, q[s], s0[k, i1])
+            for j in range(P2):
+                weight[j * F : (j + 1) * F] = z[j]
+            _add_moments(row, W[k, i1], weight, s1[k, i1], s2[k, i1])
 
 
 def sum_dense(batch: Batch, terms: Terms, features: Int[Tensor, "C L"]) -> Float[Tensor, "B C positions"]:
@@ -195,12 +209,11 @@ def sum_dense(batch: Batch, terms: Terms, features: Int[Tensor, "C L"]) -> Float
     i1, i2 = (features // terms.P[1]).numpy(), (features % terms.P[1]).numpy()
     out = torch.empty(batch.N, C, D1, D2, dtype=linear.dtype)
     products = torch.empty(C * L, D1 * D2, dtype=linear.dtype)
-    loop = LOOPS[linear.dtype][0]
     for n in range(batch.N):
         v = (batch.Y[n] - table.centre).reshape(D1 * D2, -1).T  # [F, D]
         torch.mm(linear, torch.cat([v * v, v]), out=products)
         Z = products.numpy().reshape(C, L, D1, D2)
-        loop(Z, table.offset.numpy(), batch.log_H[n].numpy(), i1, i2, out[n].numpy())
+        _shifted_loop(Z, table.offset.numpy(), batch.log_H[n].numpy(), i1, i2, out[n].numpy())
     return out.reshape(batch.N, C, D1 * D2)
 
 
@@ -209,7 +222,7 @@ def sum_states(batch: Batch, terms: Terms, states: States) -> Float[Tensor, " S"
     groups = torch.bincount(states.n * terms.C + states.c, minlength=batch.N * terms.C)
     start = torch.cat([torch.zeros(1, dtype=torch.int64), groups.cumsum(0)])
     out = torch.empty(len(states.n), dtype=torch.float64)
-    LOOPS[terms.W.dtype][1](*_arrays(batch, terms), start.numpy(), *_shift(states, terms), out.numpy())
+    _states_loop(*_arrays(batch, terms), start.numpy(), *_shift(states, terms), out.numpy())
     return out.to(terms.W.dtype)
 
 
@@ -219,7 +232,7 @@ def sum_moments(batch: Batch, terms: Terms, states: States, q: Float[Tensor, " S
     s0 = np.zeros((terms.C, P1, P2))
     s1, s2 = (np.zeros((terms.C, P1, P2 * F)) for _ in range(2))
     n, c = states.n.numpy(), states.c.numpy()
-    LOOPS[terms.W.dtype][2](*_arrays(batch, terms), n, c, *_shift(states, terms), q.numpy(), s0, s1, s2)
+    _moments_loop(*_arrays(batch, terms), n, c, *_shift(states, terms), q.numpy(), s0, s1, s2)
     P = P1 * P2
     return Moments(*(torch.from_numpy(s).reshape(terms.C, P, *rest) for s, rest in ((s0, ()), (s1, (F,)), (s2, (F,)))))
 

@@ -52,7 +52,7 @@ def sum_moments(batch: Batch, terms: Terms, states: States, q: Float[Tensor, " S
     s0 = torch.zeros(C, P, dtype=torch.float64, device=device)
     s1, s2 = (torch.zeros(C, P, F, dtype=torch.float64, device=device) for _ in range(2))
     for c, members, z, delta in _windows(batch, terms, states):
-        weight = q[members, None] * torch.sigmoid(z)
+        weight = q[members, None] * torch.sigmoid(z)  # Eq. 10
         s0[c] += weight.sum(0)
         s1[c] += torch.einsum("sp,spf->pf", weight, delta)
         s2[c] += torch.einsum("sp,spf->pf", weight, delta.square_())
@@ -70,5 +70,5 @@ def _windows(
         for members in (states.c == c).nonzero()[:, 0].split(max(1, CHUNK // (P * F))):
             place = states.n[members, None] * positions + table[states.x[members]]  # [s, P]
             delta = y[place] - terms.W[c]
-            z = terms.offset[c] - log_H[place] - 0.5 * (delta.square() * terms.precision[c]).sum(-1)
+            z = terms.offset[c] - log_H[place] - 0.5 * (delta.square() * terms.precision[c]).sum(-1)  # Eq. 4
             yield c, members, z, delta

@@ -104,7 +104,7 @@ def learn(
         temperature = annealing.temperature_at(iteration) if annealing else 1.0
         batches, kept = hot if temperature > 1 else cold
         step = functools.partial(estep, terms=terms(theta, D, 1 / temperature), truncation=kept)
-        stats = functools.reduce(operator.add, map(step, batches))
+        stats = functools.reduce(operator.add, map(step, batches))  # Eq. 6, bounded by the free energy from below
         theta = mstep(theta, stats, background.resolution())
         yield Step(iteration, theta, temperature, stats.free_energy, time.perf_counter() - started)
 

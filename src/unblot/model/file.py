@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from unblot.errors import InputError, UnblotError
 from unblot.files import write_whole
@@ -42,7 +42,8 @@ def save_model(model: Model, path: Path) -> None:
     }
     header = {"format": FORMAT, "version": VERSION, "D": list(model.D)}
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_whole(path, lambda partial: save_file(contiguous, partial, metadata={"unblot": json.dumps(header)}))
+    content = save(contiguous, metadata={"unblot": json.dumps(header)})
+    write_whole(path, lambda partial: partial.write_bytes(content))
 
 
 def load_model(path: Path, device: torch.device | str = "cpu") -> Model:

@@ -1,0 +1,119 @@
+"""The program as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+UNBLOT = [str(Path(sys.executable).with_name("unblot"))]
+
+
+def unblot(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*UNBLOT, *arguments], capture_output=True, text=True, timeout=300, **options)
+
+
+def assert_one_line_error(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
+    assert done.returncode == code
+    assert done.stderr.startswith("unblot: error: ")
+    assert done.stderr.count("\n") == 1
+    for word in words:
+        assert word in done.stderr
+
+
+def test_help_is_quick_and_imports_no_torch():
+    unblot("--help")  # the first start may still write compiled files
+    started = time.perf_counter()
+    done = unblot("--help")
+    assert time.perf_counter() - started < 0.5
+    assert done.returncode == 0
+    assert "reproduce" in done.stdout
+    code = "import sys, unblot.cli; sys.exit('torch' in sys.modules or 'numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_version():
+    assert unblot("--version").stdout.startswith("unblot 0.")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    folder = tmp_path_factory.mktemp("small")
+    done = unblot("reproduce", "artificial", "--small", "--seed", "3", "--seeds", "2", "-o", str(folder))
+    return folder, done
+
+
+def test_the_small_experiment_recovers_the_characters(small):
+    folder, done = small
+    assert done.returncode == 0
+    assert done.stderr == ""
+    rows = json.loads((folder / "table.json").read_text())["seeds"]
+    assert [row["seed"] for row in rows] == [3, 4]
+    for row in rows:
+        assert row["recovered"] == 5
+        assert set(row["divergence"]) >= {"pi", "A", "W", "Phi", "mean"}
+        assert (
+            row["divergence"]["mean"] < 0.04
+        )  # with 60 instead of 200 patches a class, variances are 1.8 times as uncertain
+    names = {"background.png", "patches.png", "course.png", "learned.png", "table.json", "table.md"}
+    assert {path.name for path in folder.iterdir()} == names
+    for name in names:
+        if name.endswith(".png"):
+            assert (folder / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_seed_gives_the_same_bytes(small, tmp_path):
+    folder, _ = small
+    unblot("reproduce", "artificial", "--small", "--seed", "3", "--seeds", "1", "-o", str(tmp_path), "--quiet")
+    for name in ("background.png", "patches.png", "course.png", "learned.png"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+    mine, yours = (json.loads((place / "table.json").read_text())["seeds"][0] for place in (tmp_path, folder))
+    assert mine["divergence"] == yours["divergence"]
+
+
+def test_plain_em_can_be_chosen(tmp_path):
+    done = unblot("reproduce", "artificial", "--small", "--plain", "--seeds", "1", "-o", str(tmp_path))
+    assert done.returncode == 0
+    assert len(json.loads((tmp_path / "table.json").read_text())["seeds"]) == 1
+
+
+def test_wrong_usage_is_one_line_and_code_2(tmp_path):
+    assert_one_line_error(unblot("reproduce", "nothing", "-o", str(tmp_path)), 2, "nothing", "artificial")
+    assert_one_line_error(unblot("reproduce", "artificial"), 2, "--output")
+    assert_one_line_error(unblot("reproduce", "artificial", "-o", str(tmp_path), "--seeds", "0"), 2, "--seeds")
+    assert_one_line_error(unblot("reproduce", "artificial", "-o", str(tmp_path), "--seeds", "x"), 2, "--seeds")
+    assert_one_line_error(unblot("reproduce", "artificial", "-o", str(tmp_path), "--device", "tpu"), 2, "--device")
+    assert_one_line_error(unblot("paint"), 2, "paint")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_that_cannot_be_made_is_code_4(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    done = unblot("reproduce", "artificial", "--small", "--seeds", "1", "-o", str(tmp_path / "file" / "folder"))
+    assert_one_line_error(done, 4, "folder")
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_debug_shows_where_an_error_came_from(tmp_path):
+    done = unblot("reproduce", "nothing", "-o", str(tmp_path), "--debug")
+    assert "Traceback" in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_an_interrupt_leaves_no_half_of_a_file(tmp_path):
+    import signal
+
+    process = subprocess.Popen(
+        [*UNBLOT, "reproduce", "artificial", "--small", "-o", str(tmp_path)], stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors == "unblot: error: interrupted\n"
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".part")]
