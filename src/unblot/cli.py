@@ -79,6 +79,34 @@ def reproduce(
         typer.echo(f"figures and tables: {output}")
 
 
+@app.command()
+def score(
+    truth: Annotated[Path, typer.Argument(help="The truth: TRUTH.json.")],
+    result: Annotated[Path, typer.Argument(help="A result: RESULT.json.")],
+    page: Annotated[int, typer.Option(help="Which page of the result, counted from 0.")] = 0,
+    min_count: Annotated[int, typer.Option(help="Score only types with at least so many examples.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Say how well a result agrees with the truth: recall, false positives, substitutions, missed."""
+    del debug
+    from dataclasses import asdict
+
+    from unblot import score as scoring
+
+    counted = scoring.score(scoring.read_truth(truth), scoring.read_result(result, page), min_count)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps({"recall": counted.recall, **asdict(counted)}))
+        return
+    typer.echo(f"recall           {counted.recall:.4f}  ({counted.correct} of {counted.characters})")
+    typer.echo(f"false positives  {counted.false_positives}")
+    typer.echo(f"substitutions    {counted.substitutions}")
+    typer.echo(f"missed           {counted.missed}")
+    typer.echo(f"types found      {counted.types_found} of {counted.types}")
+
+
 class _Progress:
     """A bar on stderr when it is a terminal, nothing otherwise."""
 

@@ -117,3 +117,18 @@ def test_an_interrupt_leaves_no_half_of_a_file(tmp_path):
     assert process.returncode == 130
     assert errors == "unblot: error: interrupted\n"
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".part")]
+
+
+def test_score_prints_counts_for_people_and_for_machines(tmp_path):
+    truth, result = tmp_path / "truth.json", tmp_path / "result.json"
+    characters = [{"label": name, "box": [20 * k, 0, 20 * k + 10, 10]} for k, name in enumerate("abca")]
+    truth.write_text(json.dumps({"width": 100, "height": 20, "text": "abca", "characters": characters}))
+    found = [{"class": "xyyx".index(c), "box": r["box"]} for c, r in zip("xyyx", characters, strict=True)]
+    result.write_text(json.dumps({"version": 1, "pages": [{"characters": found}]}))
+    done = unblot("score", str(truth), str(result))
+    assert done.returncode == 0
+    assert "recall           0.7500  (3 of 4)" in done.stdout
+    numbers = json.loads(unblot("score", str(truth), str(result), "--json").stdout)
+    assert numbers["recall"] == 0.75
+    assert (numbers["false_positives"], numbers["substitutions"], numbers["missed"]) == (0, 1, 0)
+    assert_one_line_error(unblot("score", str(truth), str(tmp_path / "none.json")), 3, "none.json")

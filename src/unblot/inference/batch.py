@@ -23,6 +23,10 @@ class Batch:
         """The number of patches."""
         return self.Y.shape[0]
 
+    def to(self, device: torch.device) -> Batch:
+        """Give the same patches on another device."""
+        return Batch(self.Y.to(device), self.log_H.to(device))
+
 
 @dataclass(frozen=True)
 class States:

@@ -83,6 +83,7 @@ def statistics(batch: Batch, terms: Terms, found: Posterior) -> Stats:
 
 
 def estep(batch: Batch, terms: Terms, truncation: Truncation) -> Stats:
-    """Turn a batch into additive statistics."""
+    """Turn a batch into additive statistics, on the device of `terms`."""
+    batch = batch.to(terms.W.device)
     tempered = Batch(batch.Y, terms.beta * batch.log_H)
     return statistics(tempered, terms, posterior(tempered, terms, truncation))

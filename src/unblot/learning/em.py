@@ -94,8 +94,10 @@ def learn(
     background = background.to(device)
     size = batch_size or fitting_batch(device, D, theta)
 
+    home = device if fits(Y, device) else torch.device("cpu")
+
     def batches_of(patches: Float[Tensor, "N D1 D2 F"]) -> list[Batch]:
-        return [make_batch(part.to(device), background) for part in patches.split(size)]
+        return [make_batch(part.to(device), background).to(home) for part in patches.split(size)]
 
     cold = (batches_of(Y), truncation)
     hot = (batches_of(Y[:: annealing.stride]), annealing.widened(truncation)) if annealing else cold
@@ -121,6 +123,11 @@ def _check(Y: Float[Tensor, "N D1 D2 F"], theta: Theta) -> None:
 def make_batch(Y: Float[Tensor, "N D1 D2 F"], background: Background) -> Batch:
     """Attach log H_B, which stays the same for as long as the background does."""
     return Batch(Y.contiguous(), background.log_prob(Y).contiguous())
+
+
+def fits(Y: Float[Tensor, "N D1 D2 F"], device: torch.device) -> bool:
+    """Tell whether all patches may stay on the device; if not, they come to it a batch at a time."""
+    return device.type != "cuda" or 2 * Y.numel() * Y.element_size() <= torch.cuda.mem_get_info(device)[0] // 4
 
 
 def fitting_batch(device: torch.device, D: tuple[int, int], theta: Theta) -> int:
