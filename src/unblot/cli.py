@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from unblot import __version__
-from unblot.errors import UnblotError, UsageError
+from unblot.errors import InputError, UnblotError, UsageError
 
 if TYPE_CHECKING:
     from unblot.learning.em import Step
@@ -105,6 +105,73 @@ def score(
     typer.echo(f"substitutions    {counted.substitutions}")
     typer.echo(f"missed           {counted.missed}")
     typer.echo(f"types found      {counted.types_found} of {counted.types}")
+
+
+@app.command()
+def synth(
+    output: Annotated[Path, typer.Option("--output", "-o", help="STEM of STEM.png, .clean.png and .truth.json.")],
+    font: Annotated[Path | None, typer.Option(help="A TrueType or OpenType file; a plain one comes along.")] = None,
+    chars: Annotated[str, typer.Option(help="The characters that random words are made of.")] = "abesy",
+    text: Annotated[Path | None, typer.Option(help="A text file to set instead of random words.")] = None,
+    width: Annotated[int, typer.Option(help="Pixels across.")] = 3307,
+    height: Annotated[int, typer.Option(help="Pixels down.")] = 4677,
+    dpi: Annotated[float, typer.Option(help="The resolution the pictures name.")] = 400.0,
+    size: Annotated[float, typer.Option(help="Font size in pixels.")] = 87.0,
+    layout: Annotated[str, typer.Option(help="lines or scatter.")] = "lines",
+    count: Annotated[int, typer.Option(help="How many characters to scatter.")] = 1000,
+    turn: Annotated[list[str] | None, typer.Option(help="A type and its degrees, as b:90; repeatable.")] = None,
+    wear: Annotated[float, typer.Option(help="0: crisp type, 1: every impression worn in its own way.")] = 0.0,
+    dirt: Annotated[float, typer.Option(help="Amount of dirt; 0 for none.")] = 1.0,
+    kinds: Annotated[str, typer.Option(help="Kinds of dirt.")] = "strokes,scribbles,blots,rings,spots",
+    noise: Annotated[float, typer.Option(help="Grain of the scanner.")] = 0.012,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Render a dirty page with exact truth: STEM.png, STEM.clean.png, STEM.truth.json."""
+    del debug
+    from unblot.synth.make import Recipe, make, write
+
+    recipe = Recipe(
+        characters=chars,
+        text=None if text is None else _read_text(text),
+        font=font,
+        width=width,
+        height=height,
+        dpi=dpi,
+        size=size,
+        layout=layout,
+        count=count,
+        turns=_turns(turn or []),
+        wear=wear,
+        dirt=dirt,
+        kinds=tuple(kind for kind in kinds.split(",") if kind),
+        noise=noise,
+        seed=seed,
+    )
+    for path in write(make(recipe), output):
+        if not quiet:
+            typer.echo(path)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is no UTF-8 text; save it as UTF-8") from error
+
+
+def _turns(words: list[str]) -> dict[str, float]:
+    turns = {}
+    for word in words:
+        label, _, degrees = word.rpartition(":")
+        try:
+            turns[label] = float(degrees)
+        except ValueError:
+            raise UsageError(f"--turn takes a character and degrees, as b:90, not {word}") from None
+    return turns
 
 
 class _Progress:

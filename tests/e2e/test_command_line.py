@@ -132,3 +132,22 @@ def test_score_prints_counts_for_people_and_for_machines(tmp_path):
     assert numbers["recall"] == 0.75
     assert (numbers["false_positives"], numbers["substitutions"], numbers["missed"]) == (0, 1, 0)
     assert_one_line_error(unblot("score", str(truth), str(tmp_path / "none.json")), 3, "none.json")
+
+
+def test_synth_writes_a_page_with_its_truth(tmp_path):
+    stem = tmp_path / "page"
+    small = ("--width", "500", "--height", "400", "--size", "40", "--turn", "b:90", "--wear", "0.5")
+    done = unblot("synth", "-o", str(stem), "--chars", "abc", *small)
+    assert done.returncode == 0
+    names = ["page.clean.png", "page.png", "page.truth.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    truth = json.loads((tmp_path / "page.truth.json").read_text())
+    assert (truth["width"], truth["height"]) == (500, 400)
+    assert truth["text"].replace(" ", "").replace("\n", "") == "".join(c["label"] for c in truth["characters"])
+    before = {name: (tmp_path / name).read_bytes() for name in names}
+    unblot("synth", "-o", str(stem), "--chars", "abc", *small)
+    assert {name: (tmp_path / name).read_bytes() for name in names} == before
+    assert_one_line_error(unblot("synth", "-o", str(tmp_path / "no" / "page"), *small), 4, "page.png")
+    assert_one_line_error(unblot("synth", "-o", str(stem), "--turn", "b=90"), 2, "b=90")
+    assert_one_line_error(unblot("synth", "-o", str(stem), "--font", "missing.ttf"), 3, "missing.ttf")
+    assert_one_line_error(unblot("synth", "-o", str(stem), "--text", str(tmp_path / "none.txt")), 3, "none.txt")

@@ -1,0 +1,1 @@
+"""Dirty pages made to order, with exact truth."""
