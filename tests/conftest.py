@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from jaxtyping import install_import_hook
 
-CHECKED = ["unblot.model", "unblot.learning", "unblot.experiments"] + [
-    f"unblot.inference.{name}" for name in ("batch", "estep", "kernels_torch", "truncation")
-]
+CHECKED = [
+    "unblot.model",
+    "unblot.learning",
+    "unblot.experiments",
+    "unblot.detection",
+    "unblot.patches",
+    "unblot.features",
+] + [f"unblot.inference.{name}" for name in ("batch", "estep", "kernels_torch", "masks", "truncation")]
 install_import_hook(CHECKED, "beartype.beartype")
 
 import pytest  # noqa: E402

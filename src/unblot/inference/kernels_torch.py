@@ -40,7 +40,7 @@ def sum_dense(batch: Batch, terms: Terms, features: Int[Tensor, "C L"]) -> Float
 def sum_states(batch: Batch, terms: Terms, states: States) -> Float[Tensor, " S"]:
     """Sum softplus(z_i) over the whole pattern, for the given states alone."""
     out = torch.empty(len(states.n), dtype=batch.Y.dtype, device=batch.Y.device)
-    for _, members, z, _ in _windows(batch, terms, states):
+    for _, members, z, _ in windows(batch, terms, states):
         out[members] = nn.softplus(z).sum(1)
     return out
 
@@ -51,7 +51,7 @@ def sum_moments(batch: Batch, terms: Terms, states: States, q: Float[Tensor, " S
     device = batch.Y.device
     s0 = torch.zeros(C, P, dtype=torch.float64, device=device)
     s1, s2 = (torch.zeros(C, P, F, dtype=torch.float64, device=device) for _ in range(2))
-    for c, members, z, delta in _windows(batch, terms, states):
+    for c, members, z, delta in windows(batch, terms, states):
         weight = q[members, None] * torch.sigmoid(z)  # Eq. 10
         s0[c] += weight.sum(0)
         s1[c] += torch.einsum("sp,spf->pf", weight, delta)
@@ -59,7 +59,7 @@ def sum_moments(batch: Batch, terms: Terms, states: States, q: Float[Tensor, " S
     return Moments(s0, s1, s2)
 
 
-def _windows(
+def windows(
     batch: Batch, terms: Terms, states: States
 ) -> Iterator[tuple[int, Int[Tensor, " s"], Float[Tensor, "s P"], Float[Tensor, "s P F"]]]:
     """Go through the states class by class: the class, the states' numbers, z, and y - w under the pattern."""
