@@ -6,6 +6,7 @@ Every sum is a matrix product or a reduction in fixed order, never an atomic add
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import torch
 import torch.nn.functional as nn
@@ -39,6 +40,10 @@ def sum_dense(batch: Batch, terms: Terms, features: Int[Tensor, "C L"]) -> Float
 
 def sum_states(batch: Batch, terms: Terms, states: States) -> Float[Tensor, " S"]:
     """Sum softplus(z_i) over the whole pattern, for the given states alone."""
+    if batch.Y.is_cuda and find_spec("triton"):
+        from unblot.inference import kernels_triton
+
+        return kernels_triton.sum_states(batch, terms, states)
     out = torch.empty(len(states.n), dtype=batch.Y.dtype, device=batch.Y.device)
     for _, members, z, _ in windows(batch, terms, states):
         out[members] = nn.softplus(z).sum(1)
