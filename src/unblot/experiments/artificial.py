@@ -71,6 +71,7 @@ def reproduce(
     setting: Setting, seeds: range, folder: Path, device: torch.device, watch: Callable[[int, Step], None]
 ) -> list[Outcome]:
     """Run every seed; write the figures of the first, and the table of all after each."""
+    figures.check()
     make_folder(folder)
     truth = generating_theta(setting.size)
     outcomes: list[Outcome] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,11 +94,15 @@ def _strip(maps: Tensor) -> Tensor:
     return torch.cat([part for picture in maps for part in (picture, gap)][:-1], 1)
 
 
+def check() -> None:
+    """Refuse early, before minutes of work, where figures cannot be drawn."""
+    if find_spec("matplotlib") is None:
+        raise UsageError("figures need matplotlib; install it with: pip install 'unblot[figures]'")
+
+
 def _figure(width: float, height: float, rows: int, columns: int) -> tuple[Figure, Any]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError("figures need matplotlib; install it with: pip install 'unblot[figures]'") from error
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns)
 

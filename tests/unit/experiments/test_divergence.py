@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import pytest
 import torch
 
+from unblot.errors import UsageError
+from unblot.experiments import artificial, figures
 from unblot.experiments.characters import background_density, draw_background, generating_theta
 from unblot.experiments.divergence import align, divergence
 from unblot.model.theta import Theta
@@ -55,3 +58,10 @@ def test_background_is_drawn_from_the_density_that_is_shown():
         assert abs(float(density.sum()) * step - 1) < 1e-3
         mean = float((grid * density).sum() * step)
         assert abs(float(values[:, channel].mean()) - mean) < 2e-3
+
+
+def test_missing_matplotlib_is_told_before_the_work(monkeypatch, tmp_path):
+    monkeypatch.setattr(figures, "find_spec", lambda _: None)
+    with pytest.raises(UsageError, match=r"unblot\[figures\]"):
+        artificial.reproduce(artificial.SMALL, range(1), tmp_path / "out", torch.device("cpu"), lambda *_: None)
+    assert not (tmp_path / "out").exists()

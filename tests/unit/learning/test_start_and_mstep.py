@@ -122,6 +122,21 @@ def test_variances_survive_a_mean_far_from_zero():
     torch.testing.assert_close(learned.Phi, torch.full_like(learned.Phi, 1e-4), rtol=0.2, atol=0)
 
 
+def test_the_caller_chooses_what_runs_the_batches():
+    theta = random_theta(0)
+    data, background, _ = random_data(0, theta, N=10)
+    seen = []
+
+    def watched(step, batches):
+        for batch in batches:
+            seen.append(batch.N)
+            yield step(batch)
+
+    mine = next(learn(data, theta, background, EXACT, batch_size=4, map=watched))
+    assert seen == [4, 4, 2]
+    assert torch.equal(mine.theta.W, next(learn(data, theta, background, EXACT, batch_size=4)).theta.W)
+
+
 def test_annealing_cools_to_plain_em():
     annealing = Annealing(temperature=100.0, steps=4, share=0.5)
     assert annealing.temperature_at(0) == pytest.approx(100)
