@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as nn
 
 from unblot.device import choose_device
+from unblot.features import GaborBank
 from unblot.inference.estep import estep
 from unblot.inference.truncation import EXACT, Truncation
 from unblot.learning.em import learn, make_batch
@@ -25,8 +26,9 @@ from unblot.model.background import fit_background
 from unblot.model.likelihood import terms
 from unblot.model.sample import sample
 from unblot.model.theta import Theta
+from unblot.patches import PATCH, PATTERN
 
-D, P, F, C = (55, 40), (40, 30), 40, 6
+D, P, F, C = PATCH, PATTERN, GaborBank().F, 6
 ITERATIONS = 5
 
 

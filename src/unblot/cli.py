@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from unblot import __version__
-from unblot.errors import InputError, UnblotError, UsageError
+from unblot.errors import UnblotError, UsageError
+from unblot.files import read_text
 
 if TYPE_CHECKING:
     from unblot.learning.em import Step
@@ -134,7 +135,7 @@ def synth(
 
     recipe = Recipe(
         characters=chars,
-        text=None if text is None else _read_text(text),
+        text=None if text is None else read_text(text),
         font=font,
         width=width,
         height=height,
@@ -152,15 +153,6 @@ def synth(
     for path in write(make(recipe), output):
         if not quiet:
             typer.echo(path)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is no UTF-8 text; save it as UTF-8") from error
 
 
 def _turns(words: list[str]) -> dict[str, float]:

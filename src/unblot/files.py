@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Files read with a reason when they cannot be, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-from unblot.errors import OutputError
+from unblot.errors import InputError, OutputError
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
@@ -21,6 +21,16 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         raise OutputError(f"cannot write {path}: {reason}; choose a folder that exists and can be written") from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def read_text(path: Path) -> str:
+    """Read a text file, or say why it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is no UTF-8 text; save it as UTF-8") from error
 
 
 def make_folder(path: Path) -> Path:

@@ -40,14 +40,15 @@ class Page:
         values = self.pixels.astype(np.float32) / 255
         return values if values.ndim == 2 else values @ np.array(LUMINANCE, np.float32)
 
-    def light_on_dark(self) -> bool:
-        """Tell whether the writing is lighter than the paper: most of a page is paper."""
-        return bool(np.median(self.grey()[::4, ::4]) < 0.5)
-
     def darkness(self) -> Float[np.ndarray, "H W"]:
         """Give 0 for paper and 1 for ink, whichever of the two is the lighter."""
         grey = self.grey()
-        return grey if self.light_on_dark() else 1 - grey
+        return grey if light_on_dark(grey) else 1 - grey
+
+
+def light_on_dark(grey: Float[np.ndarray, "H W"]) -> bool:
+    """Tell whether the writing is lighter than the paper: most of a page is paper."""
+    return bool(np.median(grey[::4, ::4]) < 0.5)
 
 
 def read_page(path: Path) -> Page:
@@ -73,19 +74,14 @@ def read_page(path: Path) -> Page:
 
 def write_page(page: Page, path: Path) -> None:
     """Write a PNG or TIFF with the page's resolution, whole or not at all."""
-    options = {} if page.dpi is None else {"dpi": page.dpi}
-    if FORMATS[check_output(path)] == "TIFF":
-        options["compression"] = "tiff_deflate"  # type: ignore[assignment]
-    image = Image.fromarray(page.pixels)
-    write_whole(path, lambda partial: image.save(partial, format=FORMATS[check_output(path)], **options))
-
-
-def check_output(path: Path) -> str:
-    """Give the ending of an output's name, before any work is done for it."""
-    ending = path.suffix.lower()
-    if ending not in FORMATS:
+    kind = FORMATS.get(path.suffix.lower())
+    if kind is None:
         raise UsageError(f"cannot write {path}: its name must end in {', '.join(FORMATS)}")
-    return ending
+    options: dict[str, object] = {} if page.dpi is None else {"dpi": page.dpi}
+    if kind == "TIFF":
+        options["compression"] = "tiff_deflate"
+    image = Image.fromarray(page.pixels)
+    write_whole(path, lambda partial: image.save(partial, format=kind, **options))
 
 
 def _eight_bits(image: Image.Image) -> np.ndarray:

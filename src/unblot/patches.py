@@ -11,9 +11,8 @@ from torch import Tensor
 from unblot.errors import InputError
 from unblot.features import STRIDE
 
-PATCH = (55, 40)  # rows and columns of feature vectors: 165 x 120 pixels
+PATCH = (55, 40)  # rows and columns of feature vectors, as in the paper: 165 x 120 pixels
 PATTERN = (40, 30)
-INTERVAL = (39, 31)  # between patches to learn from: about 1,400 of them on a page of the paper's size
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,6 @@ class Grid:
     """Where each patch lies on the feature map."""
 
     corners: Int[Tensor, "N 2"]
-    D: tuple[int, int]
 
     def to_map(self, n: Int[Tensor, " S"], x: Int[Tensor, "S 2"]) -> Int[Tensor, "S 2"]:
         """Turn positions in patches into positions on the feature map."""
@@ -47,4 +45,4 @@ def cut(
     ]
     corners = torch.cartesian_prod(*(torch.tensor(start) for start in starts))
     pieces = [features[top : top + D[0], left : left + D[1]] for top, left in corners.tolist()]
-    return torch.stack(pieces), Grid(corners, D)
+    return torch.stack(pieces), Grid(corners)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from unblot.errors import InputError, UsageError
+from unblot.files import read_text
 
 REACH = 0.4  # of the true box's larger side: how far apart the centres of a pair may be
 
@@ -80,9 +81,9 @@ def pair(truth: list[Mark], found: list[Mark]) -> list[tuple[int, int]]:
     """Pair one to one, nearest centres first, where the centres are close enough."""
     if not truth or not found:
         return []
-    centres, sizes = _centres(truth), np.array([max(b[2] - b[0], b[3] - b[1]) for b in (m.box for m in truth)])
-    near = cKDTree(_centres(found)).query_ball_point(centres, REACH * sizes)
-    found_centres = _centres(found)
+    centres, found_centres = _centres(truth), _centres(found)
+    sizes = np.array([max(b[2] - b[0], b[3] - b[1]) for b in (mark.box for mark in truth)])
+    near = cKDTree(found_centres).query_ball_point(centres, REACH * sizes)
     candidates = [
         (float(np.hypot(*(centres[t] - found_centres[f]))), t, f) for t, places in enumerate(near) for f in places
     ]
@@ -120,9 +121,7 @@ def read_result(path: Path, page: int = 0) -> list[Mark]:
 
 def _read(path: Path) -> dict[str, object]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+        content = json.loads(read_text(path))
     except ValueError as error:
         raise InputError(f"{path} is no JSON file ({error})") from error
     if not isinstance(content, dict):

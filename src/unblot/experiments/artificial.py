@@ -19,7 +19,7 @@ from unblot.files import make_folder, write_whole
 from unblot.inference.truncation import Truncation
 from unblot.learning.em import Annealing, Step, learn
 from unblot.learning.start import contracted, start_uniform
-from unblot.model.background import fit_background
+from unblot.model.background import Background, fit_background
 from unblot.model.sample import sample
 from unblot.model.theta import Theta
 
@@ -57,12 +57,17 @@ def patches(setting: Setting, seed: int) -> tuple[Float[Tensor, "N D D 3"], torc
     return sample(generating_theta(setting.size), draw_background, setting.N, side, generator).Y, generator
 
 
-def run(setting: Setting, seed: int, device: torch.device) -> Iterator[Step]:
+def run(
+    setting: Setting,
+    Y: Float[Tensor, "N D D 3"],
+    background: Background,
+    generator: torch.Generator,
+    device: torch.device,
+) -> Iterator[Step]:
     """Learn from one seed's data, from the start of the paper: uniform colours and masks."""
-    Y, generator = patches(setting, seed)
     start = start_uniform(Y, len(CHARACTERS), (setting.size, setting.size), generator)
     start = (contracted(start, Y) if setting.annealing else start).to(device)
-    steps = learn(Y.to(device), start, fit_background(Y), setting.truncation, annealing=setting.annealing)
+    steps = learn(Y.to(device), start, background, setting.truncation, annealing=setting.annealing)
     yield Step(-1, start, 1.0, float("nan"), 0.0)
     yield from itertools.islice(steps, setting.iterations)
 
@@ -78,7 +83,9 @@ def reproduce(
     for seed in seeds:
         course: list[tuple[int, Theta]] = []
         seconds = 0.0
-        for step in run(setting, seed, device):
+        Y, generator = patches(setting, seed)
+        histogram = fit_background(Y)
+        for step in run(setting, Y, histogram, generator, device):
             watch(seed, step)
             seconds += step.seconds
             if seed == seeds[0]:
@@ -86,8 +93,7 @@ def reproduce(
         learned = step.theta.to("cpu")
         outcomes.append(Outcome(seed, divergence(learned, truth), seconds, step.free_energy))
         if seed == seeds[0]:
-            Y, _ = patches(setting, seed)
-            figures.background(fit_background(Y), folder / "background.png")
+            figures.background(histogram, folder / "background.png")
             figures.patches(Y[: len(CHARACTERS)], folder / "patches.png")
             figures.learning_course(_chosen(course), align(learned, truth), truth, folder)
         write_table(outcomes, folder)
