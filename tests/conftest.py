@@ -11,6 +11,9 @@ CHECKED = [
     "unblot.detection",
     "unblot.patches",
     "unblot.features",
+    "unblot.ink",
+    "unblot.cleaning",
+    "unblot.pipeline",
 ] + [f"unblot.inference.{name}" for name in ("batch", "estep", "kernels_torch", "masks", "truncation")]
 install_import_hook(CHECKED, "beartype.beartype")
 

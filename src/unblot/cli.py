@@ -10,10 +10,11 @@ import typer
 
 from unblot import __version__
 from unblot.errors import UnblotError, UsageError
-from unblot.files import read_text
+from unblot.files import check_writable, read_text
 
 if TYPE_CHECKING:
-    from unblot.learning.em import Step
+    from unblot.pipeline import Settings
+    from unblot.progress import Progress
 
 app = typer.Typer(
     name="unblot",
@@ -25,8 +26,14 @@ app = typer.Typer(
 )
 
 INTERRUPTED = 130
-EXPERIMENTS = ("artificial",)
+EXPERIMENTS = ("artificial", "bayes", "nine", "script", "scatter")
 
+Inputs = Annotated[list[Path], typer.Argument(help="Pages: PNG, JPEG or TIFF.", metavar="INPUT...")]
+Method = Annotated[str, typer.Option(help="How to learn and find: patch.")]
+Classes = Annotated[str, typer.Option(help="The number of classes, or auto.")]
+Threshold = Annotated[float, typer.Option(help="Quality above which a match is a character, 0 to 1.")]
+Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same result.")]
+Json = Annotated[Path | None, typer.Option("--json", help="Write what was found, as JSON.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where in the program an error came from.")]
@@ -48,6 +55,135 @@ def _root(
 
 
 @app.command()
+def clean(
+    inputs: Inputs,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The clean page: PNG or TIFF; a folder for several.")],
+    mode: Annotated[str, typer.Option(help="What to give back: repaint.")] = "repaint",
+    method: Method = "patch",
+    classes: Classes = "auto",
+    json_file: Json = None,
+    model: Annotated[Path | None, typer.Option(help="Use this model instead of learning.")] = None,
+    save_model: Annotated[Path | None, typer.Option(help="Keep what was learned.")] = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    threshold: Threshold = 0.5,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Learn a page's characters from the page itself, and give the page back clean."""
+    del debug
+    targets = _targets(inputs, output)
+    for path in (*targets, json_file, save_model):
+        if path is not None:
+            check_writable(path)
+    from unblot import pipeline
+    from unblot.device import choose_device
+    from unblot.model import file as models
+    from unblot.page import check_format, read_page, write_page
+    from unblot.result import write_result
+
+    for target in targets:
+        check_format(target)
+    settings = _settings(method, mode, classes, threshold, seed)
+    where = choose_device(device)
+    pages = [read_page(path) for path in inputs]
+    known = None if model is None else models.load_model(model)
+    with _Progress(quiet) as watch:
+        result = pipeline.clean(pages, settings, where, known, watch)
+    for page, target in zip(result.pages, targets, strict=True):
+        if page.clean is not None:
+            write_page(page.clean, target)
+    if json_file is not None:
+        write_result(result, json_file)
+    if save_model is not None:
+        models.save_model(result.model, save_model)
+    if not quiet:
+        for page, target in zip(result.pages, targets, strict=True):
+            typer.echo(f"{target}: {len(page.characters)} characters of {result.model.characters} types")
+
+
+@app.command()
+def learn(
+    inputs: Inputs,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
+    method: Method = "patch",
+    classes: Classes = "auto",
+    device: Device = "auto",
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Learn the characters of pages, and keep them as a model."""
+    del debug
+    check_writable(output)
+    from unblot import pipeline
+    from unblot.device import choose_device
+    from unblot.model.file import save_model
+    from unblot.page import read_page
+
+    settings = _settings(method, "repaint", classes, 0.5, seed)
+    where = choose_device(device)
+    pages = [read_page(path) for path in inputs]
+    with _Progress(quiet) as watch:
+        model = pipeline.learn(pages, settings, where, watch)
+    save_model(model, output)
+    if not quiet:
+        typer.echo(f"{output}: {model.characters} types")
+
+
+@app.command()
+def detect(
+    page: Annotated[Path, typer.Argument(help="A page: PNG, JPEG or TIFF.", metavar="INPUT")],
+    model: Annotated[Path, typer.Option(help="A model, from unblot learn.")],
+    json_file: Annotated[Path, typer.Option("--json", help="Write what was found, as JSON.")],
+    device: Device = "auto",
+    threshold: Threshold = 0.5,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Find the characters of a model on a page."""
+    del debug
+    check_writable(json_file)
+    from unblot import pipeline
+    from unblot.device import choose_device
+    from unblot.model.file import load_model
+    from unblot.page import read_page
+    from unblot.result import write_result
+
+    settings = _settings("patch", "repaint", "auto", threshold, 0)
+    where = choose_device(device)
+    known = load_model(model, where)
+    with _Progress(quiet) as watch:
+        result = pipeline.detect([read_page(page)], known, settings, watch)
+    write_result(result, json_file)
+    if not quiet:
+        typer.echo(f"{json_file}: {len(result.pages[0].characters)} characters of {known.characters} types")
+
+
+def _settings(method: str, mode: str, classes: str, threshold: float, seed: int) -> Settings:
+    from unblot.learning.repeats import Schedule
+    from unblot.pipeline import Settings
+
+    if classes != "auto" and not classes.isdecimal():
+        raise UsageError(f"--classes must be auto or a number, not {classes}")
+    schedule = Schedule(classes=None if classes == "auto" else int(classes))
+    return Settings(method, mode, threshold, seed, schedule)
+
+
+def _targets(inputs: list[Path], output: Path) -> list[Path]:
+    """Name the file that each input's clean page goes to; never an input itself."""
+    if len(inputs) > 1 and not output.is_dir():
+        raise UsageError(f"several pages need a folder to go to; make the folder {output} or give another with -o")
+    targets = [output / f"{path.stem}.png" for path in inputs] if output.is_dir() else [output]
+    if len(set(targets)) < len(targets):
+        raise UsageError("two inputs have the same name and would overwrite each other; clean them one by one")
+    for path in inputs:
+        if any(target.exists() and path.exists() and target.samefile(path) for target in targets):
+            raise UsageError(f"the clean page would overwrite the input {path}; choose another name with -o")
+    return targets
+
+
+@app.command()
 def reproduce(
     name: Annotated[str, typer.Argument(help=f"The experiment: {', '.join(EXPERIMENTS)}.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for figures and tables.")],
@@ -65,18 +201,19 @@ def reproduce(
         raise UsageError(f"there is no experiment {name}; choose one of: {', '.join(EXPERIMENTS)}")
     if seeds < 1 or seed < 0:
         raise UsageError("--seeds must be at least 1 and --seed at least 0")
-    from dataclasses import replace
-
     from unblot.device import choose_device
-    from unblot.experiments import artificial
+    from unblot.experiments import artificial, documents
 
-    setting = artificial.SMALL if small else artificial.Setting()
-    if plain:
-        setting = replace(setting, annealing=None)
-    with _Progress(quiet, setting.iterations) as watch:
-        outcomes = artificial.reproduce(setting, range(seed, seed + seeds), output, choose_device(device), watch)
+    run = range(seed, seed + seeds)
+    with _Progress(quiet) as watch:
+        if name == "artificial":
+            table = artificial.reproduce(
+                artificial.choose_setting(small, plain), run, output, choose_device(device), watch
+            )
+        else:
+            table = documents.reproduce(name, small, plain, run, output, choose_device(device), watch)
     if not quiet:
-        typer.echo(artificial.table(outcomes))
+        typer.echo(table)
         typer.echo(f"figures and tables: {output}")
 
 
@@ -167,33 +304,32 @@ def _turns(words: list[str]) -> dict[str, float]:
 
 
 class _Progress:
-    """A bar on stderr when it is a terminal, nothing otherwise."""
+    """A bar for each stage on stderr when it is a terminal, nothing otherwise."""
 
-    def __init__(self, quiet: bool, iterations: int) -> None:
+    def __init__(self, quiet: bool) -> None:
         self.shown = sys.stderr.isatty() and not quiet
-        self.iterations = iterations
 
     def __enter__(self) -> _Progress:
         if self.shown:
             from rich.console import Console
             from rich.progress import Progress, TextColumn, TimeRemainingColumn
 
-            columns = (*Progress.get_default_columns()[:3], TimeRemainingColumn(), TextColumn("{task.fields[energy]}"))
+            columns = (*Progress.get_default_columns()[:3], TimeRemainingColumn(), TextColumn("{task.fields[note]}"))
             self.bar = Progress(*columns, console=Console(stderr=True))
             self.bar.start()
-            self.tasks: dict[int, object] = {}
+            self.tasks: dict[str, object] = {}
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.shown:
             self.bar.stop()
 
-    def __call__(self, seed: int, step: Step) -> None:
+    def __call__(self, at: Progress) -> None:
         if self.shown:
-            if seed not in self.tasks:
-                self.tasks[seed] = self.bar.add_task(f"seed {seed}", total=self.iterations, energy="")
-            energy = f"free energy {step.free_energy:.5g}"
-            self.bar.update(self.tasks[seed], completed=step.iteration + 1, energy=energy)  # type: ignore[arg-type]
+            if at.stage not in self.tasks:
+                self.tasks[at.stage] = self.bar.add_task(at.stage, total=at.total, note="")
+            task = self.tasks[at.stage]
+            self.bar.update(task, completed=at.done, total=at.total, note=at.note)  # type: ignore[arg-type]
 
 
 def main() -> NoReturn:

@@ -25,3 +25,9 @@ class OutputError(UnblotError):
     """An output cannot be written."""
 
     exit_code = 4
+
+
+class NothingFoundError(UnblotError):
+    """The page shows no characters that repeat, so there is nothing to learn from it."""
+
+    exit_code = 5

@@ -17,20 +17,23 @@ from torch import Tensor
 from unblot.errors import UsageError
 
 STRIDE = 3  # pixels between feature vectors
-REACH = 3.0  # envelopes end after so many standard deviations
+REACH = 4.0  # envelopes end after so many standard deviations
 BLOCK = 16  # places that one banded matrix filters
 BLUR = 2.0  # standard deviation of the smoothing before every third pixel is taken; aliases fall below 1 %
 
 
 @dataclass(frozen=True)
 class GaborBank:
-    """Scales k = k_max / spacing^v and orientations j pi / n, envelopes with standard deviation sigma / k."""
+    """Scales k = k_max / spacing^v and orientations j pi / n, envelopes with standard deviation sigma / k.
+
+    Envelopes of half a wave: with wider ones a pen stroke spoils the features of everything around it.
+    """
 
     scales: int = 5
     orientations: int = 8
     k_max: float = math.pi / 2
-    spacing: float = math.sqrt(2)
-    sigma: float = 2 * math.pi
+    spacing: float = 1.25
+    sigma: float = math.pi
 
     def __post_init__(self) -> None:
         """Refuse a bank that filters nothing, or waves shorter than two pixels."""
@@ -43,6 +46,11 @@ class GaborBank:
     def F(self) -> int:
         """The number of features."""
         return self.scales * self.orientations
+
+    @property
+    def reach(self) -> int:
+        """The number of pixels that a feature vector looks around itself."""
+        return math.ceil(REACH * self.sigma / self.frequency(self.scales - 1))
 
     def frequency(self, scale: int) -> float:
         """Give k of a scale, in radians a pixel."""

@@ -23,6 +23,16 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         partial.unlink(missing_ok=True)
 
 
+def check_writable(path: Path) -> None:
+    """Refuse a file that could not be written, before the work that would be lost."""
+    if path.is_dir():
+        raise OutputError(f"cannot write {path}: it is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise OutputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"cannot write {path}: the folder {path.parent} cannot be written; choose another")
+
+
 def read_text(path: Path) -> str:
     """Read a text file, or say why it cannot be read."""
     try:

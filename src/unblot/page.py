@@ -72,11 +72,17 @@ def read_page(path: Path) -> Page:
     return Page(pixels, _resolution(dpi), str(path))
 
 
-def write_page(page: Page, path: Path) -> None:
-    """Write a PNG or TIFF with the page's resolution, whole or not at all."""
+def check_format(path: Path) -> str:
+    """Give the format that a name asks for, or refuse it."""
     kind = FORMATS.get(path.suffix.lower())
     if kind is None:
         raise UsageError(f"cannot write {path}: its name must end in {', '.join(FORMATS)}")
+    return kind
+
+
+def write_page(page: Page, path: Path) -> None:
+    """Write a PNG or TIFF with the page's resolution, whole or not at all."""
+    kind = check_format(path)
     options: dict[str, object] = {} if page.dpi is None else {"dpi": page.dpi}
     if kind == "TIFF":
         options["compression"] = "tiff_deflate"

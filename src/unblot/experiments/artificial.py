@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -22,6 +22,7 @@ from unblot.learning.start import contracted, start_uniform
 from unblot.model.background import Background, fit_background
 from unblot.model.sample import sample
 from unblot.model.theta import Theta
+from unblot.progress import Progress, Watch
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,14 @@ def run(
     yield from itertools.islice(steps, setting.iterations)
 
 
-def reproduce(
-    setting: Setting, seeds: range, folder: Path, device: torch.device, watch: Callable[[int, Step], None]
-) -> list[Outcome]:
-    """Run every seed; write the figures of the first, and the table of all after each."""
+def choose_setting(small: bool, plain: bool) -> Setting:
+    """Choose the paper's size or one of seconds; `plain` is the paper's EM, without annealing."""
+    chosen = SMALL if small else Setting()
+    return replace(chosen, annealing=None) if plain else chosen
+
+
+def reproduce(setting: Setting, seeds: range, folder: Path, device: torch.device, watch: Watch) -> str:
+    """Run every seed; write the figures of the first, and the table of all after each; give the table."""
     figures.check()
     make_folder(folder)
     truth = generating_theta(setting.size)
@@ -86,7 +91,8 @@ def reproduce(
         Y, generator = patches(setting, seed)
         histogram = fit_background(Y)
         for step in run(setting, Y, histogram, generator, device):
-            watch(seed, step)
+            note = f"free energy {step.free_energy:.5g}"
+            watch(Progress(f"seed {seed}", step.iteration + 1, setting.iterations, note))
             seconds += step.seconds
             if seed == seeds[0]:
                 course.append((step.iteration + 1, step.theta.to("cpu")))
@@ -97,7 +103,7 @@ def reproduce(
             figures.patches(Y[: len(CHARACTERS)], folder / "patches.png")
             figures.learning_course(_chosen(course), align(learned, truth), truth, folder)
         write_table(outcomes, folder)
-    return outcomes
+    return table(outcomes)
 
 
 def _chosen(course: list[tuple[int, Theta]]) -> list[tuple[int, Theta]]:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -55,6 +56,56 @@ def learning_course(course: list[tuple[int, Theta]], learned: Theta, truth: Thet
     _parameters([("learned", _masked(learned)), ("true", _masked(truth))], folder / "learned.png")
 
 
+def pieces(pictures: list[np.ndarray], path: Path, titles: list[str] | None = None) -> None:
+    """Draw pictures side by side (Fig. 3a, c, d)."""
+    figure, axes = _figure(1.7 * len(pictures), 2.4, 1, len(pictures), squeeze=False)
+    for k, (axis, picture) in enumerate(zip(axes[0], pictures, strict=True)):
+        axis.imshow(picture, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+        axis.set(xticks=[], yticks=[])
+        if titles:
+            axis.set_title(titles[k], fontsize=7)
+    _save(figure, path)
+
+
+def patterns(theta: Theta, path: Path) -> None:
+    """Draw W and sigma as their maximum over the features, and the masks, a column a class (Fig. 3b)."""
+    rows = [
+        ("max W", theta.W.amax(3), "inferno"),
+        ("mask A", theta.A, "gray"),
+        (r"max $\sigma$", theta.Phi.sqrt().amax(3), "inferno"),
+    ]
+    figure, axes = _figure(0.9 * theta.C + 0.8, 4.2, len(rows), theta.C, squeeze=False)
+    for line, (name, maps, colours) in zip(axes, rows, strict=True):
+        for c, axis in enumerate(line):
+            limits = {"vmin": 0, "vmax": 1} if name == "mask A" else {}
+            axis.imshow(maps[c].cpu().numpy(), cmap=colours, interpolation="nearest", **limits)
+            axis.set(xticks=[], yticks=[], frame_on=False)
+        line[0].set_ylabel(name, rotation=0, ha="right", va="center")
+    for c, axis in enumerate(axes[0]):
+        axis.set_title(f"{float(theta.pi[c]):.2f}", fontsize=7)
+    _save(figure, path)
+
+
+def rows_of(pictures: list[tuple[str, np.ndarray]], path: Path) -> None:
+    """Draw wide pictures under each other, each with its title (Fig. 3d)."""
+    figure, axes = _figure(9, 1.5 * len(pictures), len(pictures), 1, squeeze=False)
+    for axis, (title, picture) in zip(axes[:, 0], pictures, strict=True):
+        axis.imshow(picture, cmap="gray", vmin=0, vmax=1, interpolation="bilinear")
+        axis.set(xticks=[], yticks=[])
+        axis.set_title(title, fontsize=8, loc="left")
+    _save(figure, path)
+
+
+def side_by_side(before: np.ndarray, after: np.ndarray, path: Path) -> None:
+    """Draw a page and the clean page (Fig. 3e)."""
+    height = 8 * before.shape[0] / before.shape[1] / 2 + 0.5
+    figure, axes = _figure(8, height, 1, 2)
+    for axis, picture, title in zip(axes, (before, after), ("before", "after"), strict=True):
+        axis.imshow(picture, cmap="gray", vmin=0, vmax=255, interpolation="bilinear")
+        axis.set(xticks=[], yticks=[], title=title)
+    _save(figure, path, dpi=180)
+
+
 def _masked(theta: Theta) -> Theta:
     """Fade the means to white where the mask does not use them."""
     return replace(theta, W=1 - theta.A[..., None] * (1 - theta.W))
@@ -100,12 +151,12 @@ def check() -> None:
         raise UsageError("figures need matplotlib; install it with: pip install 'unblot[figures]'")
 
 
-def _figure(width: float, height: float, rows: int, columns: int) -> tuple[Figure, Any]:
+def _figure(width: float, height: float, rows: int, columns: int, squeeze: bool = True) -> tuple[Figure, Any]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(rows, columns)
+    return figure, figure.subplots(rows, columns, squeeze=squeeze)
 
 
-def _save(figure: Figure, path: Path) -> None:
-    write_whole(path, lambda partial: figure.savefig(partial, format="png", dpi=110, metadata={"Software": None}))
+def _save(figure: Figure, path: Path, dpi: int = 110) -> None:
+    write_whole(path, lambda partial: figure.savefig(partial, format="png", dpi=dpi, metadata={"Software": None}))

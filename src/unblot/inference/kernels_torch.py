@@ -32,15 +32,24 @@ def sum_dense(batch: Batch, terms: Terms, features: Int[Tensor, "C L"]) -> Float
     for c in range(terms.C):
         for l in range(0, features.shape[1], step):
             Z = table.linear[c, l : l + step] @ squares_and_values  # [B, l, D]
-            Z = nn.softplus(Z.add_(table.offset[c, l : l + step, None]).sub_(log_H))
-            index = shifted[c, l : l + step].expand(batch.N, -1, -1)
-            out[:, c] += Z.gather(2, index).sum(1)
+            offset, index = table.offset[c, l : l + step], shifted[c, l : l + step]
+            if _triton(batch.Y):
+                from unblot.inference import kernels_triton
+
+                kernels_triton.add_shifted(Z, offset, log_H, index, out[:, c])
+            else:
+                Z = nn.softplus(Z.add_(offset[:, None]).sub_(log_H))
+                out[:, c] += Z.gather(2, index.expand(batch.N, -1, -1)).sum(1)
     return out
+
+
+def _triton(Y: Tensor) -> bool:
+    return Y.is_cuda and find_spec("triton") is not None
 
 
 def sum_states(batch: Batch, terms: Terms, states: States) -> Float[Tensor, " S"]:
     """Sum softplus(z_i) over the whole pattern, for the given states alone."""
-    if batch.Y.is_cuda and find_spec("triton"):
+    if _triton(batch.Y):
         from unblot.inference import kernels_triton
 
         return kernels_triton.sum_states(batch, terms, states)
@@ -52,6 +61,10 @@ def sum_states(batch: Batch, terms: Terms, states: States) -> Float[Tensor, " S"
 
 def sum_moments(batch: Batch, terms: Terms, states: States, q: Float[Tensor, " S"]) -> Moments:
     """Sum the mask posterior's moments over the given states, weighted with q."""
+    if _triton(batch.Y):
+        from unblot.inference import kernels_triton
+
+        return kernels_triton.sum_moments(batch, terms, states, q)
     C, P, F = terms.W.shape
     device = batch.Y.device
     s0 = torch.zeros(C, P, dtype=torch.float64, device=device)

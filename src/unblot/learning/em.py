@@ -82,12 +82,13 @@ def learn(
     truncation: Truncation,
     *,
     annealing: Annealing | None = None,
+    play: float = 0.0,
     batch_size: int | None = None,
     map: Map = map,
 ) -> Iterator[Step]:
     """Iterate E- and M-step for as long as the caller goes on, on the device of `theta`; plain EM without annealing.
 
-    `map` runs the batches: Python's own, a pool's or a cluster's.
+    `map` runs the batches: Python's own, a pool's or a cluster's; `play` is that of the M-step.
     """
     device, D = theta.W.device, (Y.shape[1], Y.shape[2])
     _check(Y, theta)
@@ -107,7 +108,7 @@ def learn(
         batches, kept = hot if temperature > 1 else cold
         step = functools.partial(estep, terms=terms(theta, D, 1 / temperature), truncation=kept)
         stats = functools.reduce(operator.add, map(step, batches))  # Eq. 6, bounded by the free energy from below
-        theta = mstep(theta, stats, background.resolution())
+        theta = mstep(theta, stats, background.resolution(), play)
         yield Step(iteration, theta, temperature, stats.free_energy, time.perf_counter() - started)
 
 

@@ -11,6 +11,8 @@ from torch import Tensor
 from unblot.errors import UsageError
 from unblot.model.theta import Theta
 
+UNKNOWN = 0.1  # mask of features that a pattern has not seen yet
+
 
 def start_uniform(Y: Float[Tensor, "N D1 D2 F"], C: int, P: tuple[int, int], generator: torch.Generator) -> Theta:
     """Draw W uniformly from the range of each feature: the RGB cube of the paper's artificial data."""
@@ -32,6 +34,39 @@ def start_cutouts(Y: Float[Tensor, "N D1 D2 F"], C: int, P: tuple[int, int], gen
     return _around(torch.stack(cuts), Y, generator)
 
 
+def start_at(W: Float[Tensor, "C P1 P2 F"], Y: Float[Tensor, "N D1 D2 F"]) -> Theta:
+    """Start from given cut-outs, with masks that are strong in the middle, and from one class without any pattern.
+
+    The empty class takes the patches that hold none of the others; without it one of those takes them and fades.
+    """
+    C, P1, P2, _ = W.shape
+    rows, columns = (torch.linspace(-1, 1, p, dtype=W.dtype, device=W.device) for p in (P1, P2))
+    middle = 0.05 + 0.9 * torch.exp(-2 * (rows[:, None] ** 2 + columns**2))
+    A = torch.cat([middle.expand(C, -1, -1), torch.zeros_like(middle)[None]])
+    mean = Y.double().mean((0, 1, 2)).to(W)
+    W = torch.cat([W, mean.expand(1, P1, P2, -1)])
+    return Theta(W, _variance(Y).expand_as(W).clone(), A, _equal(C + 1, Y))
+
+
+def centred(theta: Theta, Y: Float[Tensor, "N D1 D2 F"]) -> Theta:
+    """Move each pattern so that the middle of its mask is the middle of its frame; what comes in knows nothing yet."""
+    C, (P1, P2) = theta.C, theta.P
+    weight = theta.A.double() ** 2
+    total = weight.sum((1, 2)).clamp_min(1e-12)
+    rows, columns = (torch.arange(p, dtype=torch.float64, device=weight.device) for p in (P1, P2))
+    down = ((weight.sum(2) @ rows) / total - (P1 - 1) / 2).round().long()
+    right = ((weight.sum(1) @ columns) / total - (P2 - 1) / 2).round().long()
+    W, Phi = (v.to(theta.W).expand_as(theta.W).clone() for v in (Y.double().mean((0, 1, 2)), _variance(Y)))
+    A = torch.full_like(theta.A, UNKNOWN)
+    for c in range(C):
+        d, r = int(down[c]), int(right[c])
+        to = (slice(max(0, -d), P1 - max(0, d)), slice(max(0, -r), P2 - max(0, r)))
+        out_of = (slice(max(0, d), P1 - max(0, -d)), slice(max(0, r), P2 - max(0, -r)))
+        for new, old in zip((W, Phi, A), (theta.W, theta.Phi, theta.A), strict=True):
+            new[c][to] = old[c][out_of]
+    return Theta(W, Phi, A, theta.pi)
+
+
 def contracted(theta: Theta, Y: Float[Tensor, "N D1 D2 F"], share: float = 0.1) -> Theta:
     """Keep a share of what tells the classes of a start apart: means near the data's mean, masks near one half.
 
@@ -43,9 +78,16 @@ def contracted(theta: Theta, Y: Float[Tensor, "N D1 D2 F"], share: float = 0.1) 
 
 def _around(W: Float[Tensor, "C P1 P2 F"], Y: Float[Tensor, "N D1 D2 F"], generator: torch.Generator) -> Theta:
     """Complete a start: the data's variance everywhere, uniform masks, equal frequencies."""
-    C = W.shape[0]
-    Phi = Y.double().var((0, 1, 2)).clamp_min(1e-12).to(Y.dtype).expand_as(W).clone()
-    return Theta(W.clone(), Phi, _uniform(W.shape[:3], Y, generator), torch.full((C,), 1 / C).to(Y))
+    Phi = _variance(Y).expand_as(W).clone()
+    return Theta(W.clone(), Phi, _uniform(W.shape[:3], Y, generator), _equal(W.shape[0], Y))
+
+
+def _variance(Y: Float[Tensor, "N D1 D2 F"]) -> Float[Tensor, " F"]:
+    return Y.double().var((0, 1, 2)).clamp_min(1e-12).to(Y.dtype)
+
+
+def _equal(C: int, Y: Tensor) -> Float[Tensor, " C"]:
+    return torch.full((C,), 1 / C).to(Y)
 
 
 def _uniform(shape: tuple[int, ...], Y: Tensor, generator: torch.Generator) -> Tensor:

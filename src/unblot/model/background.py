@@ -15,7 +15,7 @@ UNIFORM_BINS = 64
 QUANTILE_BINS = 64
 SMALLEST_BIN = 1e-3  # of a feature's range: finer bins would make a single repeated value infinitely dense
 PSEUDO_COUNT = 0.5  # a bin that no value fell into keeps a density, so that log H_B is finite
-MOST_VALUES = 2_000_000  # more values a feature do not sharpen the histogram
+MOST_VALUES = 400_000  # more values a feature do not sharpen the histogram
 
 
 @dataclass(frozen=True)

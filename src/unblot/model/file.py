@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
+from jaxtyping import Float, Int
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
+from torch import Tensor
 
 from unblot.errors import InputError, UnblotError
+from unblot.features import GaborBank
 from unblot.files import write_whole
 from unblot.model.background import Background
 from unblot.model.theta import Theta
@@ -21,11 +24,36 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Model:
-    """What was learned: the patterns, the background they were learned against, and the patch size."""
+    """What was learned: the patterns, the background they were learned against, and what they look like on a page.
+
+    `character` numbers the character that each class stands for, -1 for none; `pictures` hold its ink in the frame of
+    the pattern, in pixels, and `boxes` the box [x0, y0, x1, y1] around it.
+    """
 
     theta: Theta
     background: Background
     D: tuple[int, int]
+    bank: GaborBank
+    character: Int[Tensor, " C"]
+    pictures: Float[Tensor, "C H W"]
+    boxes: Int[Tensor, "C 4"]
+
+    @property
+    def characters(self) -> int:
+        """The number of characters that were learned."""
+        return int(self.character.max()) + 1
+
+    def to(self, device: torch.device | str) -> Model:
+        """Give the same model with its patterns and its background on another device."""
+        return Model(
+            self.theta.to(device),
+            self.background.to(device),
+            self.D,
+            self.bank,
+            self.character,
+            self.pictures,
+            self.boxes,
+        )
 
 
 def save_model(model: Model, path: Path) -> None:
@@ -39,8 +67,11 @@ def save_model(model: Model, path: Path) -> None:
         "background.edges": background.edges,
         "background.log_density": background.log_density,
         "background.bins": background.bins,
+        "character": model.character,
+        "pictures": model.pictures,
+        "boxes": model.boxes,
     }
-    header = {"format": FORMAT, "version": VERSION, "D": list(model.D)}
+    header = {"format": FORMAT, "version": VERSION, "D": list(model.D), "bank": asdict(model.bank)}
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     content = save(contiguous, metadata={"unblot": json.dumps(header)})
     write_whole(path, lambda partial: partial.write_bytes(content))
@@ -58,11 +89,13 @@ def load_model(path: Path, device: torch.device | str = "cpu") -> Model:
                 raise InputError(
                     f"{path} has model version {header.get('version')}, this program reads {VERSION}; update it"
                 )
-            tensors = {name: file.get_tensor(name).to(device) for name in file.keys()}  # noqa: SIM118
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         theta = Theta(tensors["W"], tensors["Phi"], tensors["A"], tensors["pi"])
         histogram = (tensors[f"background.{name}"] for name in ("edges", "log_density", "bins"))
         rows, columns = header["D"]
-        return Model(theta, Background(*histogram), (int(rows), int(columns)))
+        looks = (tensors[name] for name in ("character", "pictures", "boxes"))
+        bank = GaborBank(**header["bank"])
+        return Model(theta, Background(*histogram), (int(rows), int(columns)), bank, *looks).to(device)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except InputError:

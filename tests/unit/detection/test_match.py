@@ -36,7 +36,9 @@ def test_match_is_the_enumerated_maximum_with_its_quality(truncation, device):
         expected = 1 - (A**GAMMA * (A - masks) ** 2).sum() / (A**GAMMA).sum()
         assert float(found.quality[n]) == pytest.approx(expected, abs=1e-9)
         if truncation is EXACT:
-            assert float(found.posterior[n]) == pytest.approx(sums[c, x] / sum(sums.values()))
+            for k in range(theta.C):
+                of_class = sum(p for (c, _), p in sums.items() if c == k)
+                assert float(found.posterior[n, k]) == pytest.approx(of_class / sum(sums.values()))
 
 
 def test_quality_lies_between_nothing_and_perfect():

@@ -7,9 +7,9 @@ from tests.worlds import random_data, random_theta
 from unblot.errors import UsageError
 from unblot.inference.estep import estep
 from unblot.inference.truncation import EXACT, Truncation
-from unblot.learning.em import Annealing, learn
+from unblot.learning.em import Annealing, learn, make_batch
 from unblot.learning.mstep import mstep
-from unblot.learning.start import contracted, start_cutouts, start_uniform
+from unblot.learning.start import UNKNOWN, centred, contracted, start_at, start_cutouts, start_uniform
 from unblot.model.background import fit_background
 from unblot.model.likelihood import terms
 from unblot.model.theta import Theta
@@ -49,6 +49,39 @@ def test_contracted_start_lies_near_the_mean():
     mean = Y.mean((0, 1, 2))
     torch.testing.assert_close(near.W - mean, 0.1 * (start.W - mean), atol=1e-6, rtol=1e-4)
     torch.testing.assert_close(near.A - 0.5, 0.1 * (start.A - 0.5))
+
+
+def test_a_start_from_given_cut_outs_has_an_empty_class_more():
+    cuts = Y[:2, :3, :4]
+    start = start_at(cuts, Y)
+    assert start.C == 3
+    assert torch.equal(start.W[:2], cuts)
+    assert (start.A[2] == 0).all()
+    assert (start.A[:2] > 0).all()
+    assert start.A[0, 1, 1] > start.A[0, 0, 0]
+
+
+def test_patterns_move_into_the_middle_of_their_frames():
+    theta = random_theta(1, P=(7, 9), dtype=torch.float32)
+    A = torch.zeros_like(theta.A)
+    A[:, 0:3, 5:8] = 0.9  # middle at row 1, column 6
+    moved = centred(Theta(theta.W, theta.Phi, A, theta.pi), torch.rand(4, 9, 9, theta.F))
+    assert (moved.A[:, 2:5, 3:6] == A[:, 0:3, 5:8]).all()
+    assert torch.equal(moved.W[:, 2:5, 3:6], theta.W[:, 0:3, 5:8])
+    assert (moved.A[:, :2] == UNKNOWN).all()
+
+
+def test_variances_stay_above_what_play_makes_of_slopes():
+    theta = random_theta(2, P=(4, 5), dtype=torch.float32)
+    data, background, _ = random_data(2, theta, N=20, D=(4, 5))
+    stats = estep(make_batch(data, background), terms(theta, (4, 5)), EXACT)
+    least = torch.full((theta.F,), 1e-9)
+    free, held = (mstep(theta, stats, least, play) for play in (0.0, 2.0))
+    torch.testing.assert_close(held.W, free.W)
+    inside = (held.W[:, 2:, 1:-1] - held.W[:, :-2, 1:-1]) / 2, (held.W[:, 1:-1, 2:] - held.W[:, 1:-1, :-2]) / 2
+    floor = 2 * (inside[0] ** 2 + inside[1] ** 2)
+    torch.testing.assert_close(held.Phi[:, 1:-1, 1:-1], torch.maximum(free.Phi[:, 1:-1, 1:-1], floor + 1e-9))
+    assert (held.Phi > free.Phi + 1e-6).any()
 
 
 @pytest.mark.parametrize("start", [start_uniform, start_cutouts])

@@ -8,19 +8,25 @@ from safetensors.torch import save_file
 from tests.worlds import random_data, random_theta
 
 from unblot.errors import InputError, OutputError
+from unblot.features import GaborBank
 from unblot.model.file import Model, load_model, save_model
 
 
 @pytest.fixture
 def model() -> Model:
     theta = random_theta(0, dtype=torch.float32)
-    return Model(theta, random_data(0, theta)[1], (3, 3))
+    looks = (torch.tensor([0, -1, 1][: theta.C]), torch.rand(theta.C, 6, 6), torch.ones(theta.C, 4, dtype=torch.int64))
+    return Model(theta, random_data(0, theta)[1], (3, 3), GaborBank(scales=2), *looks)
 
 
 def test_a_model_comes_back_as_it_was(model, tmp_path):
     save_model(model, tmp_path / "a.model")
     loaded = load_model(tmp_path / "a.model")
     assert loaded.D == (3, 3)
+    assert loaded.bank == GaborBank(scales=2)
+    assert loaded.characters == model.characters
+    for name in ("character", "pictures", "boxes"):
+        assert torch.equal(getattr(loaded, name), getattr(model, name))
     for part in ("theta", "background"):
         for name, value in vars(getattr(model, part)).items():
             assert torch.equal(getattr(getattr(loaded, part), name), value)

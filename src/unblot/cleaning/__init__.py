@@ -1,0 +1,1 @@
+"""Cleaning of corrupted documents (Sec. 5)."""

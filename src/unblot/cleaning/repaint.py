@@ -1,0 +1,44 @@
+"""The page painted anew (Sec. 5): the best instance of each character, wherever the character was found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float
+
+from unblot.cleaning.passes import Character
+from unblot.model.file import Model
+from unblot.page import Page, light_on_dark
+
+FAINTEST = 0.02  # ink that a character's picture has beyond its neighbours'
+
+
+def exemplars(
+    ink: Float[np.ndarray, "H W"], found: list[Character], model: Model
+) -> dict[int, tuple[Character, Float[np.ndarray, "h w"]]]:
+    """Give the best instance of each character on the page, with its ink."""
+    best: dict[int, Character] = {}
+    for each in found:
+        if each.character not in best or each.quality > best[each.character].quality:
+            best[each.character] = each
+    chosen = {}
+    for number, each in sorted(best.items()):
+        x0, y0, x1, y1 = each.box
+        left, top, right, bottom = model.boxes[each.c].tolist()
+        own = model.pictures[each.c].numpy()[top:bottom, left:right] > FAINTEST
+        chosen[number] = (each, np.where(own, ink[y0:y1, x0:x1], 0))
+    return chosen
+
+
+def repaint(page: Page, ink: Float[np.ndarray, "H W"], found: list[Character], model: Model) -> Page:
+    """Paint the best instances on a blank page of the same size."""
+    painted = np.zeros_like(ink)
+    best = exemplars(ink, found, model)
+    for each in found:
+        picture = best[each.character][1]
+        x0, y0 = each.box[:2]
+        part = painted[y0 : y0 + picture.shape[0], x0 : x0 + picture.shape[1]]
+        np.maximum(part, picture[: part.shape[0], : part.shape[1]], out=part)
+    lightness = painted if light_on_dark(page.grey()) else 1 - painted
+    return replace(page, pixels=np.rint(255 * lightness).astype(np.uint8))

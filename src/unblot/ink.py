@@ -1,0 +1,33 @@
+"""Ink: how dark each pixel is against the paper just around it.
+
+Characters under a grey spot, in coffee or in the shade of a book's fold are as dark against their paper as others are
+against white; even those under a black blot mostly are. Divided by the paper's lightness, all of them look alike.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from jaxtyping import Float
+
+from unblot.page import Page
+
+REACH = 31  # pixels: wider than a pen's stroke, narrower than a spot
+GRAIN = 1.0  # standard deviation of the smoothing that keeps the scanner's grain out of the paper's lightness
+SOFTNESS = 3.0  # of the paper's lightness, so that a spot's edge leaves no line
+DARKEST_PAPER = 0.12  # paper below this lightness would only show the scanner's grain
+
+
+def ink(page: Page, reach: int = REACH) -> Float[np.ndarray, "H W"]:
+    """Give 0 for paper and 1 for full ink; `reach` is the width of what counts as ink.
+
+    >>> paper = np.full((60, 60), 160, np.uint8)
+    >>> paper[28:33] = 16
+    >>> float(ink(Page(paper))[30, 30].round(1)), float(ink(Page(paper))[5, 5].round(1))
+    (0.9, 0.0)
+    """
+    lightness = 1 - page.darkness()
+    smooth = cv2.GaussianBlur(lightness, (0, 0), GRAIN)
+    paper = cv2.morphologyEx(smooth, cv2.MORPH_CLOSE, np.ones((reach, reach), np.uint8))
+    paper = np.maximum(cv2.GaussianBlur(paper, (0, 0), SOFTNESS), DARKEST_PAPER)
+    return np.clip(1 - lightness / paper, 0, 1).astype(np.float32)

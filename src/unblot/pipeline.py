@@ -1,0 +1,114 @@
+"""The program in a screenful: learn the characters of pages, find them, clean the pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from unblot.cleaning.passes import Character, find_characters
+from unblot.cleaning.repaint import repaint
+from unblot.cleaning.rounds import Lesson, learn_characters
+from unblot.errors import NothingFoundError, UsageError
+from unblot.features import GaborBank
+from unblot.ink import ink
+from unblot.learning.repeats import Schedule
+from unblot.model.file import Model
+from unblot.page import Page
+from unblot.progress import Clock, Progress, Watch, silent
+
+METHODS, MODES = ("patch",), ("repaint",)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that can be set; the defaults need nobody to set anything."""
+
+    method: str = "patch"
+    mode: str = "repaint"
+    threshold: float = 0.5
+    seed: int = 0
+    schedule: Schedule = field(default_factory=Schedule)
+    bank: GaborBank = field(default_factory=GaborBank)
+
+    def __post_init__(self) -> None:
+        """Refuse what there is not."""
+        if self.method not in METHODS:
+            raise UsageError(f"--method must be one of {', '.join(METHODS)}, not {self.method}")
+        if self.mode not in MODES:
+            raise UsageError(f"--mode must be one of {', '.join(MODES)}, not {self.mode}")
+        if not 0 <= self.threshold <= 1:
+            raise UsageError(f"--threshold must lie between 0 and 1, not {self.threshold}")
+        if self.seed < 0:
+            raise UsageError(f"--seed must not be negative, not {self.seed}")
+        if self.schedule.classes is not None and not 2 <= self.schedule.classes <= 1000:
+            raise UsageError(f"--classes must be auto or a number from 2 to 1000, not {self.schedule.classes}")
+
+
+@dataclass(frozen=True)
+class PageResult:
+    """What was found on a page, and the page cleaned."""
+
+    source: Page
+    characters: list[Character]
+    clean: Page | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of some pages: the model, the pages, and the seconds each stage took."""
+
+    model: Model
+    pages: list[PageResult]
+    settings: Settings
+    seconds: dict[str, float]
+
+
+def learn(pages: list[Page], settings: Settings, device: torch.device, watch: Watch = silent) -> Model:
+    """Learn the characters that repeat on some pages; the pages themselves are all there is to learn from."""
+    return learn_characters([ink(page) for page in pages], _how(settings), device, watch, Clock()).model
+
+
+def detect(pages: list[Page], model: Model, settings: Settings, watch: Watch = silent) -> Result:
+    """Find the characters of a model on pages."""
+    clock = Clock()
+    inks = [ink(page) for page in pages]
+    clock.lap("features")
+    found = _find(inks, model, settings, watch)
+    clock.lap("detection")
+    results = [PageResult(page, characters) for page, characters in zip(pages, found, strict=True)]
+    return Result(model, results, settings, clock.seconds)
+
+
+def clean(
+    pages: list[Page], settings: Settings, device: torch.device, model: Model | None = None, watch: Watch = silent
+) -> Result:
+    """Learn the pages' characters, unless a model is given, find them, and give the pages back clean."""
+    clock = Clock()
+    inks = [ink(page) for page in pages]
+    clock.lap("features")
+    if model is None:
+        learned = learn_characters(inks, _how(settings), device, watch, clock)
+        model, found = learned.model, learned.found
+    else:
+        model = model.to(device)
+        found = _find(inks, model, settings, watch)
+        clock.lap("detection")
+    if not any(found):
+        raise NothingFoundError("none of the characters were found; the input is left as it is, nothing was written")
+    results = []
+    for number, (page, page_ink, characters) in enumerate(zip(pages, inks, found, strict=True)):
+        watch(Progress("cleaning", number, len(pages)))
+        results.append(PageResult(page, characters, repaint(page, page_ink, characters, model)))
+    clock.lap("cleaning")
+    return Result(model, results, settings, clock.seconds)
+
+
+def _how(settings: Settings) -> Lesson:
+    return Lesson(settings.schedule, settings.bank, settings.threshold, settings.seed)
+
+
+def _find(inks: list[np.ndarray], model: Model, settings: Settings, watch: Watch) -> list[list[Character]]:
+    truncation, threshold = settings.schedule.truncation, settings.threshold
+    return [find_characters(one, model, threshold, truncation, None, watch)[0] for one in inks]
