@@ -23,8 +23,8 @@ def ink(page: Page, reach: int = REACH) -> Float[np.ndarray, "H W"]:
 
     >>> paper = np.full((60, 60), 160, np.uint8)
     >>> paper[28:33] = 16
-    >>> float(ink(Page(paper))[30, 30].round(1)), float(ink(Page(paper))[5, 5].round(1))
-    (0.9, 0.0)
+    >>> [round(float(ink(Page(paper))[row, 30]), 1) for row in (30, 5)]
+    [0.9, 0.0]
     """
     lightness = 1 - page.darkness()
     smooth = cv2.GaussianBlur(lightness, (0, 0), GRAIN)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 
+from unblot.cleaning.alphabet import Lesson, learn_alphabet
 from unblot.cleaning.passes import Character, find_characters
 from unblot.cleaning.repaint import repaint
-from unblot.cleaning.rounds import Lesson, learn_characters
+from unblot.detection.scan import Sightings
 from unblot.errors import NothingFoundError, UsageError
 from unblot.features import GaborBank
 from unblot.ink import ink
@@ -67,7 +69,7 @@ class Result:
 
 def learn(pages: list[Page], settings: Settings, device: torch.device, watch: Watch = silent) -> Model:
     """Learn the characters that repeat on some pages; the pages themselves are all there is to learn from."""
-    return learn_characters([ink(page) for page in pages], _how(settings), device, watch, Clock()).model
+    return learn_alphabet([ink(page) for page in pages], _how(settings), device, watch, Clock()).model
 
 
 def detect(pages: list[Page], model: Model, settings: Settings, watch: Watch = silent) -> Result:
@@ -75,7 +77,7 @@ def detect(pages: list[Page], model: Model, settings: Settings, watch: Watch = s
     clock = Clock()
     inks = [ink(page) for page in pages]
     clock.lap("features")
-    found = _find(inks, model, settings, watch)
+    found = _find(inks, [None] * len(inks), model, settings, watch)
     clock.lap("detection")
     results = [PageResult(page, characters) for page, characters in zip(pages, found, strict=True)]
     return Result(model, results, settings, clock.seconds)
@@ -89,12 +91,13 @@ def clean(
     inks = [ink(page) for page in pages]
     clock.lap("features")
     if model is None:
-        learned = learn_characters(inks, _how(settings), device, watch, clock)
-        model, found = learned.model, learned.found
+        learned = learn_alphabet(inks, _how(settings), device, watch, clock)
+        found = _find(inks, learned.seen, learned.model, settings, watch)
+        model = learned.model
     else:
         model = model.to(device)
-        found = _find(inks, model, settings, watch)
-        clock.lap("detection")
+        found = _find(inks, [None] * len(inks), model, settings, watch)
+    clock.lap("detection")
     if not any(found):
         raise NothingFoundError("none of the characters were found; the input is left as it is, nothing was written")
     results = []
@@ -109,6 +112,16 @@ def _how(settings: Settings) -> Lesson:
     return Lesson(settings.schedule, settings.bank, settings.threshold, settings.seed)
 
 
-def _find(inks: list[np.ndarray], model: Model, settings: Settings, watch: Watch) -> list[list[Character]]:
+def _find(
+    inks: list[np.ndarray],
+    seen: Sequence[Sightings | None],
+    model: Model,
+    settings: Settings,
+    watch: Watch,
+) -> list[list[Character]]:
+    """Find the characters of each page; `seen` is what the first pass sees, where that is known already."""
     truncation, threshold = settings.schedule.truncation, settings.threshold
-    return [find_characters(one, model, threshold, truncation, None, watch)[0] for one in inks]
+    return [
+        find_characters(page_ink, model, threshold, truncation, first, watch)
+        for page_ink, first in zip(inks, seen, strict=True)
+    ]

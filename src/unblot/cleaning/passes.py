@@ -65,11 +65,8 @@ def find_characters(
     truncation: Truncation,
     seen: Sightings | None,
     watch: Watch,
-) -> tuple[list[Character], Float[np.ndarray, "H W"]]:
-    """Screen the page until nothing more is accepted; give what was found, and the ink that is left.
-
-    `seen` is what the first pass would see, if that is known.
-    """
+) -> list[Character]:
+    """Screen the page until nothing more is accepted; `seen` is what the first pass would see, if that is known."""
     patterns = Patterns(model.theta, model.background, model.D, truncation)
     left, changed = ink.copy(), None
     found: list[Character] = []
@@ -83,7 +80,7 @@ def find_characters(
         found += accepted
         changed = blank(left, accepted, model.bank.reach)
         seen = None
-    return found, left
+    return found
 
 
 def _tell(watch: Watch, number: int, done: int, total: int) -> None:

@@ -29,7 +29,7 @@ DOCUMENTS = {
     "script": ("DejaVuSans.ttf", Recipe(characters="ⴰⴳⴷⴹⵀⵅⵎⵥ")),
     "scatter": ("DejaVuSans.ttf", Recipe(characters="aegkR", layout="scatter", turns={"e": 180, "k": 90, "R": 270})),
 }
-PLAIN = Schedule(classes=6, least_rise=0.0, repeats=10, rounds=1, play=0.0, random_start=True)
+PLAIN = Schedule(classes=6, least_rise=0.0, repeats=10, play=0.0, random_start=True)
 AREA = (600, 165)  # pixels across and down of the part that is shown pass by pass
 
 

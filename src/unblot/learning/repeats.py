@@ -39,7 +39,6 @@ class Schedule:
     iterations: int = 44
     least_rise: float = 1e-3
     repeats: int = 1
-    rounds: int = 3
     truncation: Truncation = field(default_factory=Truncation)
     play: float = 1 / 4
     random_start: bool = False

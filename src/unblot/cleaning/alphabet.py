@@ -1,0 +1,99 @@
+"""An alphabet learned from pages (Sec. 4): EM on patches, then a look at what each class stands for."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from unblot.cleaning.passes import screen
+from unblot.detection.scan import Patterns, Sightings
+from unblot.errors import NothingFoundError
+from unblot.features import STRIDE, GaborBank, gabor_features
+from unblot.learning.classes import Picture, groups, picture, strong
+from unblot.learning.em import Step
+from unblot.learning.repeats import Schedule, Sheet, learn_patches
+from unblot.model.file import Model
+from unblot.model.theta import Theta
+from unblot.patches import PATCH
+from unblot.progress import Clock, Progress, Watch
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """How to learn: the schedule of EM, the features, the quality that counts as seen, and the seed."""
+
+    schedule: Schedule
+    bank: GaborBank
+    threshold: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A model, and what its patterns saw on each page it was learned from."""
+
+    model: Model
+    seen: list[Sightings]
+
+
+def learn_alphabet(inks: list[np.ndarray], lesson: Lesson, device: torch.device, watch: Watch, clock: Clock) -> Learned:
+    """Learn the characters that repeat on pages, given as their ink."""
+    sheets = []
+    for page, page_ink in enumerate(inks):
+        watch(Progress("features", page, len(inks)))
+        sheets.append(Sheet(page_ink, gabor_features(torch.from_numpy(page_ink).to(device), lesson.bank)))
+    clock.lap("features")
+    schedule = lesson.schedule
+
+    def on_step(repeat: int, step: Step) -> None:
+        done, total = repeat * schedule.iterations + step.iteration + 1, schedule.iterations * schedule.repeats
+        watch(Progress("learning", done, total, f"free energy {step.free_energy:.6g}"))
+
+    theta, background = learn_patches(sheets, schedule, lesson.seed, on_step)
+    clock.lap("learning")
+    patterns = Patterns(theta, background, PATCH, schedule.truncation)
+    tell = functools.partial(_tell, watch)
+    seen = [screen(sheet.features, sheet.ink, None, patterns, tell) for sheet in sheets]
+    clock.lap("detection")
+    return Learned(_alphabet(inks, seen, patterns, lesson), seen)
+
+
+def _tell(watch: Watch, done: int, total: int) -> None:
+    watch(Progress("detection", done, total, "pass 1"))
+
+
+def _alphabet(inks: list[np.ndarray], seen: list[Sightings], patterns: Patterns, lesson: Lesson) -> Model:
+    """Look at what each class stands for on the pages, and number the characters."""
+    theta = patterns.theta
+    candidates = strong(theta.A.cpu().numpy())
+    pictures = [_look(inks, seen, theta, c, lesson.threshold) if candidates[c] else None for c in range(theta.C)]
+    character = groups(pictures)
+    if character.max() < 0:
+        raise NothingFoundError("no characters that repeat were found; the input is left as it is, nothing was written")
+    frame = (theta.P[0] * STRIDE, theta.P[1] * STRIDE)
+    return Model(
+        theta,
+        patterns.background,
+        patterns.D,
+        lesson.bank,
+        torch.from_numpy(character),
+        torch.stack([torch.from_numpy(p.ink if p else np.zeros(frame, np.float32)) for p in pictures]),
+        torch.tensor([p.box if p else (0, 0, 0, 0) for p in pictures]),
+    )
+
+
+def _look(inks: list[np.ndarray], seen: list[Sightings], theta: Theta, c: int, threshold: float) -> Picture | None:
+    """Give a class's picture from the page where it was seen most."""
+    places = [_places(sightings, c, threshold) for sightings in seen]
+    most = max(range(len(seen)), key=lambda n: len(places[n]))
+    return picture(inks[most], places[most] * STRIDE, theta.A[c].cpu().numpy(), STRIDE)
+
+
+def _places(seen: Sightings, c: int, threshold: float) -> np.ndarray:
+    """Give where a class was seen, the best first, each place once."""
+    own = seen[((seen.c == c) & (seen.quality > threshold)).nonzero()[:, 0]]
+    own = own[own.quality.argsort(descending=True, stable=True)]
+    return np.array(list(dict.fromkeys(map(tuple, own.place.tolist()))), int).reshape(-1, 2)
