@@ -12,8 +12,10 @@ setup: .venv/installed
 	touch $@
 
 demo: setup
-	$(BIN)/unblot reproduce artificial --small --seeds 2 -o out/demo
-	@echo "look at out/demo/learned.png (what was learned above what is true) and out/demo/course.png"
+	mkdir -p out/demo
+	$(BIN)/unblot clean examples/dirty.png -o out/demo/clean.png --classes 5 --json out/demo/result.json
+	$(BIN)/unblot score examples/dirty.truth.json out/demo/result.json
+	@echo "the dirty page: examples/dirty.png; the clean page: out/demo/clean.png; what was found: out/demo/result.json"
 
 test: setup
 	$(BIN)/python -m pytest
