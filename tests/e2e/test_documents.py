@@ -26,7 +26,8 @@ def test_a_small_document_is_reproduced_with_its_panels_and_its_table(tmp_path):
         assert pixels.std() > 5
     table = json.loads((tmp_path / "table.json").read_text())
     assert [row["seed"] for row in table["seeds"]] == [0]
-    assert table["seeds"][0]["score"]["false_positives"] == 0
+    assert table["seeds"][0]["score"]["types_found"] >= 4
+    assert table["seeds"][0]["score"]["false_positives"] <= 2
     assert (table["tesseract"] is not None) == (shutil.which("tesseract") is not None)
 
 

@@ -78,7 +78,7 @@ def _recipe(name: str, small: bool) -> Recipe:
 
     face, recipe = DOCUMENTS[name]
     font = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / face
-    size = {"width": 1000, "height": 800, "count": 50} if small else {}
+    size = {"width": 1400, "height": 1000, "count": 110} if small else {}
     return replace(recipe, font=font, **size)  # type: ignore[arg-type]
 
 
