@@ -8,10 +8,11 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from unblot.api import Cleaner, clean, learn
+    from unblot.learning.repeats import Schedule
     from unblot.page import Page, read_page, write_page
     from unblot.pipeline import Settings
 
-__all__ = ["Cleaner", "Page", "Settings", "clean", "learn", "read_page", "write_page"]
+__all__ = ["Cleaner", "Page", "Schedule", "Settings", "clean", "learn", "read_page", "write_page"]
 
 
 def __getattr__(name: str) -> object:
@@ -21,4 +22,5 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     homes = {"Page": "page", "read_page": "page", "write_page": "page", "Settings": "pipeline"}
+    homes["Schedule"] = "learning.repeats"
     return getattr(import_module(f"unblot.{homes.get(name, 'api')}"), name)

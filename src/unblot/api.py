@@ -27,7 +27,7 @@ def as_page(source: Source) -> Page:
         if source.dtype != np.uint8 or source.ndim not in (2, 3) or (source.ndim == 3 and source.shape[2] != 3):
             raise UsageError("a page given as an array must be 8-bit, H x W for grey or H x W x 3 for colour")
         return Page(source)
-    return read_page(Path(source))
+    return read_page(source)
 
 
 def learn(pages: Iterable[Source], *, device: str = "auto", settings: Settings | None = None) -> Model:

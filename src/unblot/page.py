@@ -51,7 +51,7 @@ def light_on_dark(grey: Float[np.ndarray, "H W"]) -> bool:
     return bool(np.median(grey[::4, ::4]) < 0.5)
 
 
-def read_page(path: Path) -> Page:
+def read_page(path: Path | str) -> Page:
     """Read a PNG, JPEG or TIFF of any depth: grey, colour, palette or transparent, turned as its EXIF data says."""
     limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
     try:
@@ -80,8 +80,9 @@ def check_format(path: Path) -> str:
     return kind
 
 
-def write_page(page: Page, path: Path) -> None:
+def write_page(page: Page, path: Path | str) -> None:
     """Write a PNG or TIFF with the page's resolution, whole or not at all."""
+    path = Path(path)
     kind = check_format(path)
     options: dict[str, object] = {} if page.dpi is None else {"dpi": page.dpi}
     if kind == "TIFF":
