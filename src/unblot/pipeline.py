@@ -102,8 +102,8 @@ def clean(
         raise NothingFoundError("none of the characters were found; the input is left as it is, nothing was written")
     results = []
     for number, (page, page_ink, characters) in enumerate(zip(pages, inks, found, strict=True)):
-        watch(Progress("cleaning", number, len(pages)))
         results.append(PageResult(page, characters, repaint(page, page_ink, characters, model)))
+        watch(Progress("cleaning", number + 1, len(pages)))
     clock.lap("cleaning")
     return Result(model, results, settings, clock.seconds)
 

@@ -43,8 +43,8 @@ def learn_alphabet(inks: list[np.ndarray], lesson: Lesson, device: torch.device,
     """Learn the characters that repeat on pages, given as their ink."""
     sheets = []
     for page, page_ink in enumerate(inks):
-        watch(Progress("features", page, len(inks)))
         sheets.append(Sheet(page_ink, gabor_features(torch.from_numpy(page_ink).to(device), lesson.bank)))
+        watch(Progress("features", page + 1, len(inks)))
     clock.lap("features")
     schedule = lesson.schedule
 
@@ -53,6 +53,7 @@ def learn_alphabet(inks: list[np.ndarray], lesson: Lesson, device: torch.device,
         watch(Progress("learning", done, total, f"free energy {step.free_energy:.6g}"))
 
     theta, background = learn_patches(sheets, schedule, lesson.seed, on_step)
+    watch(Progress("learning", 1, 1, "done"))
     clock.lap("learning")
     patterns = Patterns(theta, background, PATCH, schedule.truncation)
     tell = functools.partial(_tell, watch)
