@@ -26,7 +26,7 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def cleaned(folder) -> subprocess.CompletedProcess[str]:
     return unblot(
-        *("clean", str(folder / "page.png"), "-o", str(folder / "clean.png"), "--classes", "4", "--device", "cpu"),
+        *("clean", str(folder / "page.png"), "-o", str(folder / "clean.png"), "--classes", "5", "--device", "cpu"),
         *("--json", str(folder / "clean.json"), "--save-model", str(folder / "letters.model")),
     )
 
