@@ -21,6 +21,6 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'unblot' has no attribute {name!r}")
     from importlib import import_module
 
-    homes = {"Page": "page", "read_page": "page", "write_page": "page", "Settings": "pipeline"}
-    homes["Schedule"] = "learning.repeats"
+    of_page = dict.fromkeys(("Page", "read_page", "write_page"), "page")
+    homes = {**of_page, "Settings": "pipeline", "Schedule": "learning.repeats"}
     return getattr(import_module(f"unblot.{homes.get(name, 'api')}"), name)

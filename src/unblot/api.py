@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ def clean(
 class Cleaner:
     """An estimator: `fit` learns the characters of pages, `transform` gives pages back clean.
 
-    Parameters are the fields of `Settings`, and the device. What was learned is `model_`.
+    `threshold` and `seed` are those of `Settings`, `device` is auto, cpu or cuda. What was learned is `model_`.
     """
 
     def __init__(self, *, threshold: float = 0.5, seed: int = 0, device: str = "auto") -> None:
@@ -83,4 +82,4 @@ class Cleaner:
         return self
 
     def _settings(self) -> Settings:
-        return replace(Settings(), threshold=self.threshold, seed=self.seed)
+        return Settings(threshold=self.threshold, seed=self.seed)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from unblot.cleaning.passes import screen
+from unblot.cleaning.passes import screen, tell_pass
 from unblot.detection.scan import Patterns, Sightings
 from unblot.errors import NothingFoundError
 from unblot.features import STRIDE, GaborBank, gabor_features
@@ -56,14 +56,10 @@ def learn_alphabet(inks: list[np.ndarray], lesson: Lesson, device: torch.device,
     watch(Progress("learning", 1, 1, "done"))
     clock.lap("learning")
     patterns = Patterns(theta, background, PATCH, schedule.truncation)
-    tell = functools.partial(_tell, watch)
+    tell = functools.partial(tell_pass, watch, 1)
     seen = [screen(sheet.features, sheet.ink, None, patterns, tell) for sheet in sheets]
     clock.lap("detection")
     return Learned(_alphabet(inks, seen, patterns, lesson), seen)
-
-
-def _tell(watch: Watch, done: int, total: int) -> None:
-    watch(Progress("detection", done, total, "pass 1"))
 
 
 def _alphabet(inks: list[np.ndarray], seen: list[Sightings], patterns: Patterns, lesson: Lesson) -> Model:

@@ -73,7 +73,7 @@ def find_characters(
     for number in range(1, MOST_PASSES + 1):
         if seen is None:
             features = gabor_features(torch.from_numpy(left).to(model.theta.W.device), model.bank)
-            seen = screen(features, left, changed, patterns, functools.partial(_tell, watch, number))
+            seen = screen(features, left, changed, patterns, functools.partial(tell_pass, watch, number))
         accepted = accept(seen, left, model, threshold, found, number)
         if not accepted:
             break
@@ -83,7 +83,8 @@ def find_characters(
     return found
 
 
-def _tell(watch: Watch, number: int, done: int, total: int) -> None:
+def tell_pass(watch: Watch, number: int, done: int, total: int) -> None:
+    """Say how much of a pass is done."""
     watch(Progress("detection", done, total, f"pass {number}"))
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from unblot.cleaning.passes import Character
+from unblot.cleaning.passes import Character, blank
 from unblot.cleaning.repaint import exemplars, repaint
 from unblot.errors import NothingFoundError
 from unblot.experiments import figures
 from unblot.experiments.ocr import read_with_tesseract
+from unblot.features import STRIDE
 from unblot.files import make_folder, write_whole
 from unblot.ink import ink
 from unblot.learning.repeats import Schedule
@@ -91,24 +92,23 @@ def draw(made: Synthetic, result: Result, folder: Path) -> None:
     model, found = result.model, result.pages[0].characters
     page_ink = ink(made.dirty)
     light = 1 - page_ink
-    places = to_pixels(corners(made.dirty.pixels[::3, ::3].shape[:2], PATCH, LEARNING))
-    size = [3 * side for side in PATCH]
+    places = to_pixels(corners(page_ink[::STRIDE, ::STRIDE].shape, PATCH, LEARNING))
+    size = [STRIDE * side for side in PATCH]
     chosen = places[np.linspace(0, len(places) - 1, 7).astype(int)[1:-1]].tolist()
     figures.pieces([light[y : y + size[0], x : x + size[1]] for y, x in chosen], folder / "patches.png")
     figures.patterns(model.theta.to("cpu"), folder / "parameters.png")
     best = exemplars(page_ink, found, model)
     titles = [f"class {number}, Q = {each.quality:.2f}" for number, (each, _) in best.items()]
     figures.pieces([1 - picture for _, picture in best.values()], folder / "characters.png", titles)
-    figures.rows_of(_pass_by_pass(made, result), folder / "passes.png")
+    figures.rows_of(_pass_by_pass(made, page_ink, result), folder / "passes.png")
     cleaned = result.pages[0].clean
     assert cleaned is not None
     figures.side_by_side(made.dirty.pixels, cleaned.pixels, folder / "before-after.png")
 
 
-def _pass_by_pass(made: Synthetic, result: Result) -> list[tuple[str, np.ndarray]]:
+def _pass_by_pass(made: Synthetic, page_ink: np.ndarray, result: Result) -> list[tuple[str, np.ndarray]]:
     """Show, for a part of the page where the last pass found something, what is left and what is painted."""
     found, model = result.pages[0].characters, result.model
-    page_ink = ink(made.dirty)
     last = max(found, key=lambda each: each.found_in)
     x0 = min(max(0, last.box[0] - AREA[0] // 2), max(0, page_ink.shape[1] - AREA[0]))
     y0 = min(max(0, last.box[1] - AREA[1] // 3), max(0, page_ink.shape[0] - AREA[1]))
@@ -117,8 +117,7 @@ def _pass_by_pass(made: Synthetic, result: Result) -> list[tuple[str, np.ndarray
     left = page_ink.copy()
     for number in range(1, last.found_in + 1):
         so_far = [each for each in found if each.found_in <= number]
-        for each in so_far:
-            left[each.box[1] : each.box[3], each.box[0] : each.box[2]] = 0
+        blank(left, so_far, 0)
         painted = repaint(made.dirty, page_ink, so_far, model).pixels[part] / 255
         shown += [(f"pass {number}: left on the page", 1 - left[part]), (f"pass {number}: painted", painted)]
     return shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
@@ -45,15 +45,7 @@ class Model:
 
     def to(self, device: torch.device | str) -> Model:
         """Give the same model with its patterns and its background on another device."""
-        return Model(
-            self.theta.to(device),
-            self.background.to(device),
-            self.D,
-            self.bank,
-            self.character,
-            self.pictures,
-            self.boxes,
-        )
+        return replace(self, theta=self.theta.to(device), background=self.background.to(device))
 
 
 def save_model(model: Model, path: Path) -> None:
