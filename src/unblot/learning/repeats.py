@@ -40,7 +40,7 @@ class Schedule:
     least_rise: float = 1e-3
     repeats: int = 1
     truncation: Truncation = field(default_factory=Truncation)
-    play: float = 1 / 4
+    play: float = 1 / 3
     random_start: bool = False
 
 
