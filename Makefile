@@ -13,7 +13,7 @@ setup: .venv/installed
 
 demo: setup
 	mkdir -p out/demo
-	$(BIN)/unblot clean examples/dirty.png -o out/demo/clean.png --classes 4 --json out/demo/result.json
+	$(BIN)/unblot clean examples/dirty.png -o out/demo/clean.png --json out/demo/result.json
 	$(BIN)/unblot score examples/dirty.truth.json out/demo/result.json
 	@echo "the dirty page: examples/dirty.png; the clean page: out/demo/clean.png; what was found: out/demo/result.json"
 

@@ -29,7 +29,7 @@ INTERRUPTED = 130
 EXPERIMENTS = ("artificial", "bayes", "nine", "script", "scatter")
 
 Inputs = Annotated[list[Path], typer.Argument(help="Pages: PNG, JPEG or TIFF.", metavar="INPUT...")]
-Method = Annotated[str, typer.Option(help="How to learn and find: patch.")]
+Method = Annotated[str, typer.Option(help="page: the whole page at once; patch: the paper's own procedure.")]
 Classes = Annotated[str, typer.Option(help="The number of classes, or auto.")]
 Threshold = Annotated[float, typer.Option(help="Quality above which a match is a character, 0 to 1.")]
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same result.")]
@@ -59,7 +59,7 @@ def clean(
     inputs: Inputs,
     output: Annotated[Path, typer.Option("--output", "-o", help="The clean page: PNG or TIFF; a folder for several.")],
     mode: Annotated[str, typer.Option(help="What to give back: repaint.")] = "repaint",
-    method: Method = "patch",
+    method: Method = "page",
     classes: Classes = "auto",
     json_file: Json = None,
     model: Annotated[Path | None, typer.Option(help="Use this model instead of learning.")] = None,
@@ -106,7 +106,7 @@ def clean(
 def learn(
     inputs: Inputs,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
-    method: Method = "patch",
+    method: Method = "page",
     classes: Classes = "auto",
     device: Device = "auto",
     seed: Seed = 0,
@@ -150,9 +150,8 @@ def detect(
     from unblot.page import read_page
     from unblot.result import write_result
 
-    settings = _settings("patch", "repaint", "auto", threshold, 0)
-    where = choose_device(device)
-    known = load_model(model, where)
+    known = load_model(model, choose_device(device))
+    settings = _settings(known.method, "repaint", "auto", threshold, 0)
     with _Progress(quiet) as watch:
         result = pipeline.detect([read_page(page)], known, settings, watch)
     write_result(result, json_file)

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from unblot.cleaning.alphabet import Lesson, learn_alphabet
+from unblot import scale
+from unblot.cleaning.alphabet import Learned, Lesson, learn_alphabet
 from unblot.cleaning.passes import Character, find_characters
 from unblot.cleaning.repaint import repaint
+from unblot.cleaning.whole import find_whole, learn_whole
 from unblot.detection.scan import Sightings
 from unblot.errors import NothingFoundError, UsageError
 from unblot.features import GaborBank
@@ -20,14 +22,14 @@ from unblot.model.file import Model
 from unblot.page import Page
 from unblot.progress import Clock, Progress, Watch, silent
 
-METHODS, MODES = ("patch",), ("repaint",)
+METHODS, MODES = ("page", "patch"), ("repaint",)
 
 
 @dataclass(frozen=True)
 class Settings:
     """Everything that can be set; the defaults need nobody to set anything."""
 
-    method: str = "patch"
+    method: str = "page"
     mode: str = "repaint"
     threshold: float = 0.5
     seed: int = 0
@@ -69,13 +71,13 @@ class Result:
 
 def learn(pages: list[Page], settings: Settings, device: torch.device, watch: Watch = silent) -> Model:
     """Learn the characters that repeat on some pages; the pages themselves are all there is to learn from."""
-    return learn_alphabet([ink(page) for page in pages], _how(settings), device, watch, Clock()).model
+    return _learn(_inks(pages, settings.method), settings, device, watch, Clock()).model
 
 
 def detect(pages: list[Page], model: Model, settings: Settings, watch: Watch = silent) -> Result:
     """Find the characters of a model on pages."""
     clock = Clock()
-    inks = [ink(page) for page in pages]
+    inks = _inks(pages, model.method)
     clock.lap("features")
     found = _find(inks, [None] * len(inks), model, settings, watch)
     clock.lap("detection")
@@ -88,15 +90,14 @@ def clean(
 ) -> Result:
     """Learn the pages' characters, unless a model is given, find them, and give the pages back clean."""
     clock = Clock()
-    inks = [ink(page) for page in pages]
+    inks = _inks(pages, settings.method if model is None else model.method)
     clock.lap("features")
     if model is None:
-        learned = learn_alphabet(inks, _how(settings), device, watch, clock)
-        found = _find(inks, learned.seen, learned.model, settings, watch)
-        model = learned.model
+        learned = _learn(inks, settings, device, watch, clock)
     else:
-        model = model.to(device)
-        found = _find(inks, [None] * len(inks), model, settings, watch)
+        learned = Learned(model.to(device), [None] * len(inks))
+    model = learned.model
+    found = _find(inks, learned.seen, model, settings, watch)
     clock.lap("detection")
     if not any(found):
         raise NothingFoundError("none of the characters were found; the input is left as it is, nothing was written")
@@ -108,8 +109,17 @@ def clean(
     return Result(model, results, settings, clock.seconds)
 
 
-def _how(settings: Settings) -> Lesson:
-    return Lesson(settings.schedule, settings.bank, settings.threshold, settings.seed)
+def _inks(pages: list[Page], method: str) -> list[np.ndarray]:
+    return [scale.page_ink(page) if method == "page" else ink(page) for page in pages]
+
+
+def _learn(inks: list[np.ndarray], settings: Settings, device: torch.device, watch: Watch, clock: Clock) -> Learned:
+    if settings.method == "page":
+        model = learn_whole(inks, settings.schedule.classes, settings.threshold, settings.seed, device, watch)
+        clock.lap("learning")
+        return Learned(model, [None] * len(inks))
+    lesson = Lesson(settings.schedule, settings.bank, settings.threshold, settings.seed)
+    return learn_alphabet(inks, lesson, device, watch, clock)
 
 
 def _find(
@@ -121,6 +131,8 @@ def _find(
 ) -> list[list[Character]]:
     """Find the characters of each page; `seen` is what the first pass sees, where that is known already."""
     truncation, threshold = settings.schedule.truncation, settings.threshold
+    if model.method == "page":
+        return [find_whole(page_ink, model, threshold, watch) for page_ink in inks]
     return [
         find_characters(page_ink, model, threshold, truncation, first, watch)
         for page_ink, first in zip(inks, seen, strict=True)

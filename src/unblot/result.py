@@ -45,14 +45,13 @@ def _classes(result: Result) -> list[dict[str, Any]]:
     rows = []
     for number in range(model.characters):
         first = int((model.character == number).nonzero()[0, 0])
-        x0, y0, x1, y1 = model.boxes[first].tolist()
         rows.append(
             {
                 "id": number,
                 "instances": counts[number],
                 "frequency": round(counts[number] / total, 4),
                 "label": None,
-                "size": [x1 - x0, y1 - y0],
+                "size": list(model.size(first)),
             }
         )
     return rows

@@ -132,7 +132,7 @@ def test_a_page_without_ink_or_without_repetition_is_left_alone(tmp_path):
 
 
 def test_ctrl_c_leaves_nothing_half_written(folder, tmp_path):
-    command = [*UNBLOT, "clean", str(folder / "page.png"), "-o", str(tmp_path / "out.png")]
+    command = [*UNBLOT, "clean", str(folder / "page.png"), "-o", str(tmp_path / "out.png"), "--method", "patch"]
     running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     time.sleep(6)
     running.send_signal(signal.SIGINT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,10 +34,10 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Learned:
-    """A model, and what its patterns saw on each page it was learned from."""
+    """A model, and what its patterns saw on each page it was learned from, where learning looks at patches."""
 
     model: Model
-    seen: list[Sightings]
+    seen: Sequence[Sightings | None]
 
 
 def learn_alphabet(inks: list[np.ndarray], lesson: Lesson, device: torch.device, watch: Watch, clock: Clock) -> Learned:
@@ -79,6 +80,7 @@ def _alphabet(inks: list[np.ndarray], seen: list[Sightings], patterns: Patterns,
         torch.from_numpy(character),
         torch.stack([torch.from_numpy(p.ink if p else np.zeros(frame, np.float32)) for p in pictures]),
         torch.tensor([p.box if p else (0, 0, 0, 0) for p in pictures]),
+        torch.zeros(theta.C),
     )
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unblot.detection.scan import Patterns, Sightings, joined, scan, touching
-from unblot.features import STRIDE, gabor_features
+from unblot.features import STRIDE, GaborBank, gabor_features
 from unblot.inference.truncation import Truncation
 from unblot.model.file import Model
 from unblot.patches import DETECTION, corners
@@ -67,6 +67,7 @@ def find_characters(
     watch: Watch,
 ) -> list[Character]:
     """Screen the page until nothing more is accepted; `seen` is what the first pass would see, if that is known."""
+    assert isinstance(model.bank, GaborBank)
     patterns = Patterns(model.theta, model.background, model.D, truncation)
     left, changed = ink.copy(), None
     found: list[Character] = []

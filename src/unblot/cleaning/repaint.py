@@ -8,10 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from unblot.cleaning.passes import Character
+from unblot.cleaning.stamps import own_pixels
 from unblot.model.file import Model
 from unblot.page import Page, light_on_dark
-
-FAINTEST = 0.02  # ink that a character's picture has beyond its neighbours'
 
 
 def exemplars(
@@ -25,9 +24,12 @@ def exemplars(
     chosen = {}
     for number, each in sorted(best.items()):
         x0, y0, x1, y1 = each.box
-        left, top, right, bottom = model.boxes[each.c].tolist()
-        own = model.pictures[each.c].numpy()[top:bottom, left:right] > FAINTEST
-        chosen[number] = (each, np.where(own, ink[y0:y1, x0:x1], 0))
+        own = own_pixels(model, each.c, (y1 - y0, x1 - x0), 0)
+        x, y = max(0, x0), max(0, y0)
+        picture = np.zeros(own.shape, np.float32)
+        seen = ink[y:y1, x:x1]
+        picture[y - y0 : y - y0 + seen.shape[0], x - x0 : x - x0 + seen.shape[1]] = seen
+        chosen[number] = (each, np.where(own, picture, 0))
     return chosen
 
 
@@ -38,7 +40,9 @@ def repaint(page: Page, ink: Float[np.ndarray, "H W"], found: list[Character], m
     for each in found:
         picture = best[each.character][1]
         x0, y0 = each.box[:2]
-        part = painted[y0 : y0 + picture.shape[0], x0 : x0 + picture.shape[1]]
-        np.maximum(part, picture[: part.shape[0], : part.shape[1]], out=part)
+        x, y = max(0, x0), max(0, y0)
+        part = painted[y : y0 + picture.shape[0], x : x0 + picture.shape[1]]
+        seen = picture[y - y0 :, x - x0 :][: part.shape[0], : part.shape[1]]
+        np.maximum(part, seen, out=part)
     lightness = painted if light_on_dark(page.grey()) else 1 - painted
     return replace(page, pixels=np.rint(255 * lightness).astype(np.uint8))

@@ -15,11 +15,14 @@ from torch import Tensor
 from unblot.errors import InputError, UnblotError
 from unblot.features import GaborBank
 from unblot.files import write_whole
+from unblot.grid import CELL, InkCells
 from unblot.model.background import Background
 from unblot.model.theta import Theta
+from unblot.scale import scale_factor
 
 FORMAT = "unblot-model"
 VERSION = 1
+FEATURES: dict[str, type[GaborBank] | type[InkCells]] = {"patch": GaborBank, "page": InkCells}
 
 
 @dataclass(frozen=True)
@@ -27,16 +30,29 @@ class Model:
     """What was learned: the patterns, the background they were learned against, and what they look like on a page.
 
     `character` numbers the character that each class stands for, -1 for none; `pictures` hold its ink in the frame of
-    the pattern, in pixels, and `boxes` the box [x0, y0, x1, y1] around it.
+    the pattern, and `boxes` the box [x0, y0, x1, y1] around it: in pixels, or in cells in a model for whole pages.
+    `typical` is the evidence that a class's examples have, of a model for whole pages.
     """
 
     theta: Theta
     background: Background
     D: tuple[int, int]
-    bank: GaborBank
+    bank: GaborBank | InkCells
     character: Int[Tensor, " C"]
     pictures: Float[Tensor, "C H W"]
     boxes: Int[Tensor, "C 4"]
+    typical: Float[Tensor, " C"]
+
+    @property
+    def method(self) -> str:
+        """The method that finds these patterns."""
+        return "patch" if isinstance(self.bank, GaborBank) else "page"
+
+    def size(self, c: int) -> tuple[int, int]:
+        """Give width and height of a class in pixels of the page it was learned from."""
+        scale = 1.0 if isinstance(self.bank, GaborBank) else CELL / scale_factor(self.bank.height)
+        x0, y0, x1, y1 = self.boxes[c].tolist()
+        return round(scale * (x1 - x0)), round(scale * (y1 - y0))
 
     @property
     def characters(self) -> int:
@@ -62,8 +78,15 @@ def save_model(model: Model, path: Path) -> None:
         "character": model.character,
         "pictures": model.pictures,
         "boxes": model.boxes,
+        "typical": model.typical,
     }
-    header = {"format": FORMAT, "version": VERSION, "D": list(model.D), "bank": asdict(model.bank)}
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "D": list(model.D),
+        "method": model.method,
+        "bank": asdict(model.bank),
+    }
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     content = save(contiguous, metadata={"unblot": json.dumps(header)})
     write_whole(path, lambda partial: partial.write_bytes(content))
@@ -85,8 +108,8 @@ def load_model(path: Path, device: torch.device | str = "cpu") -> Model:
         theta = Theta(tensors["W"], tensors["Phi"], tensors["A"], tensors["pi"])
         histogram = (tensors[f"background.{name}"] for name in ("edges", "log_density", "bins"))
         rows, columns = header["D"]
-        looks = (tensors[name] for name in ("character", "pictures", "boxes"))
-        bank = GaborBank(**header["bank"])
+        looks = (tensors[name] for name in ("character", "pictures", "boxes", "typical"))
+        bank = FEATURES[header["method"]](**header["bank"])
         return Model(theta, Background(*histogram), (int(rows), int(columns)), bank, *looks).to(device)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error

@@ -22,7 +22,8 @@ def model() -> Model:
     pictures[:2, 3:21, 6:18] = 0.5
     pictures[0, 3:21, 6:9] = 1
     boxes = torch.tensor([BOX, BOX, (0, 0, 0, 0)])
-    return Model(theta, random_data(0, theta)[1], (12, 10), GaborBank(), torch.tensor([0, 1, -1]), pictures, boxes)
+    looks = (torch.tensor([0, 1, -1]), pictures, boxes, torch.zeros(3))
+    return Model(theta, random_data(0, theta)[1], (12, 10), GaborBank(), *looks)
 
 
 def sightings(*rows: tuple[int, int, int, float]) -> Sightings:

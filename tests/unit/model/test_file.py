@@ -16,6 +16,7 @@ from unblot.model.file import Model, load_model, save_model
 def model() -> Model:
     theta = random_theta(0, dtype=torch.float32)
     looks = (torch.tensor([0, -1, 1][: theta.C]), torch.rand(theta.C, 6, 6), torch.ones(theta.C, 4, dtype=torch.int64))
+    looks = (*looks, torch.rand(theta.C))
     return Model(theta, random_data(0, theta)[1], (3, 3), GaborBank(scales=2), *looks)
 
 
@@ -25,7 +26,7 @@ def test_a_model_comes_back_as_it_was(model, tmp_path):
     assert loaded.D == (3, 3)
     assert loaded.bank == GaborBank(scales=2)
     assert loaded.characters == model.characters
-    for name in ("character", "pictures", "boxes"):
+    for name in ("character", "pictures", "boxes", "typical"):
         assert torch.equal(getattr(loaded, name), getattr(model, name))
     for part in ("theta", "background"):
         for name, value in vars(getattr(model, part)).items():

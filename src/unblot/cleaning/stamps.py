@@ -1,0 +1,89 @@
+"""How a model's classes look on a page, pixel by pixel: which pixels are theirs, and what most instances show there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Float
+
+from unblot.cleaning.passes import Character
+from unblot.features import GaborBank
+from unblot.model.file import Model
+
+FAINTEST = 0.02  # ink that a character's picture has beyond its neighbours'
+SEAM = 0.05  # of a character's height: faint ink around its own
+PLAY = 0.06  # of the same: how far an instance lies from where it was found, at most
+MOST = 60  # instances that a picture is made of
+TURNS = 2
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A class on a page: its own pixels and its picture, both with `seam` pixels around its box."""
+
+    own: Bool[np.ndarray, "h w"]
+    picture: Float[np.ndarray, "h w"]
+    seam: int
+
+
+def settle(
+    ink: Float[np.ndarray, "H W"], found: list[Character], model: Model
+) -> tuple[list[Character], dict[int, Stamp]]:
+    """Move each character by a few pixels to where it fits the picture of its class, and give these pictures."""
+    members = defaultdict(list)
+    for number, each in enumerate(found):
+        members[each.c].append(number)
+    moved, stamps = list(found), {}
+    for c, numbers in sorted(members.items()):
+        x0, y0, x1, y1 = found[numbers[0]].box
+        seam, play = (max(1, round(share * max(y1 - y0, x1 - x0))) for share in (SEAM, PLAY))
+        own = own_pixels(model, c, (y1 - y0, x1 - x0), seam)
+        wide = [_around(ink, found[n].box, seam + play) for n in numbers]
+        best = sorted(range(len(numbers)), key=lambda k: -found[numbers[k]].quality)[:MOST]
+        places = [(play, play)] * len(numbers)
+        for _ in range(TURNS):
+            picture = np.median([_cut(wide[k], places[k], own.shape) for k in best], axis=0).astype(np.float32)
+            weighted = np.where(own, picture, 0)
+            places = [_where(piece, weighted) for piece in wide]
+        stamps[c] = Stamp(own, picture, seam)
+        for n, (down, right) in zip(numbers, places, strict=True):
+            x0, y0, x1, y1 = found[n].box
+            dx, dy = right - play, down - play
+            moved[n] = replace(found[n], box=(x0 + dx, y0 + dy, x1 + dx, y1 + dy))
+    return moved, stamps
+
+
+def own_pixels(model: Model, c: int, shape: tuple[int, int], seam: int) -> Bool[np.ndarray, "h w"]:
+    """Give the pixels that are a class's own, in its box of a shape with a seam around it."""
+    left, top, right, bottom = model.boxes[c].tolist()
+    picture = model.pictures[c].numpy()[top:bottom, left:right]
+    if isinstance(model.bank, GaborBank):
+        own = picture > FAINTEST
+    else:
+        fine = cv2.resize((picture > 0).astype(np.float32), shape[::-1], interpolation=cv2.INTER_LINEAR)
+        own = fine > 0.5
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * seam + 1, 2 * seam + 1))
+    return np.asarray(cv2.dilate(np.pad(own, seam).astype(np.uint8), disc) > 0)
+
+
+def _around(ink: np.ndarray, box: tuple[int, int, int, int], by: int) -> np.ndarray:
+    """Cut out a box with a margin; beyond the page there is no ink."""
+    x0, y0, x1, y1 = box
+    top, left, bottom, right = y0 - by, x0 - by, y1 + by, x1 + by
+    inner = ink[max(0, top) : max(0, bottom), max(0, left) : max(0, right)]
+    before, first = max(0, -top), max(0, -left)
+    after, last = bottom - top - before - inner.shape[0], right - left - first - inner.shape[1]
+    return np.pad(inner, ((before, after), (first, last)))
+
+
+def _cut(wide: np.ndarray, place: tuple[int, int], shape: tuple[int, ...]) -> np.ndarray:
+    return wide[place[0] : place[0] + shape[0], place[1] : place[1] + shape[1]]
+
+
+def _where(wide: np.ndarray, picture: np.ndarray) -> tuple[int, int]:
+    fit = cv2.matchTemplate(wide.astype(np.float32), picture, cv2.TM_CCORR_NORMED)
+    down, right = np.unravel_index(int(fit.argmax()), fit.shape)
+    return int(down), int(right)

@@ -1,0 +1,156 @@
+"""The whole page at once: characters that repeat are learned from all of it, and found wherever they stand."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unblot.cleaning.passes import Character
+from unblot.cleaning.stamps import settle
+from unblot.detection.candidates import Candidates, evidence, find_candidates
+from unblot.detection.owners import Ink, owners, probabilities, standing_classes
+from unblot.errors import NothingFoundError
+from unblot.grid import FRAME, Grid, InkCells, make_grid
+from unblot.learning.classes import Picture, groups
+from unblot.learning.seeds import LEAST_PARTS, MOST_PARTS, Seed, find_seeds
+from unblot.learning.windows import Shape, fit, own_shape, page_background, within
+from unblot.model.file import Model
+from unblot.model.theta import Theta
+from unblot.progress import Progress, Watch
+from unblot.scale import HEIGHT, character_height, scale_factor, scaled
+
+LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that looks like a part of it
+TEACHING = 0.6  # of the same: only such instances teach
+GAP = 100  # pixels between pages that are learned from together
+SAME = 0.95  # correlation of the patterns of one character
+NOTHING = "the input is left as it is, nothing was written"
+
+
+def learn_whole(
+    inks: list[Float[np.ndarray, "_ _"]],
+    most: int | None,
+    threshold: float,
+    seed: int,
+    device: torch.device,
+    watch: Watch,
+) -> Model:
+    """Learn the characters that repeat on pages, given as their ink; `most` classes, if that is given."""
+    grid, height = _all_pages(inks, device)
+    watch(Progress("features", 1, 1))
+    background = page_background(grid)
+    log_H = background.log_prob(grid.cells)
+    seeds = find_seeds(grid, seed)
+    if not seeds:
+        raise NothingFoundError(f"nothing on the page repeats; {NOTHING}")
+    watch(Progress("learning", 1, 4, f"{len(seeds)} shapes that repeat"))
+    theta, seeds, shapes = _patterns(grid, log_H, seeds)
+    watch(Progress("learning", 2, 4, f"{len(seeds)} patterns"))
+    worth = _typical(grid, log_H, theta, seeds)
+    found = _worthy(find_candidates(grid, log_H, theta), worth, threshold)
+    watch(Progress("learning", 3, 4, f"{len(found.c)} places"))
+    inks_of = [_ink(shape) for shape in shapes]
+    standing = standing_classes(found, inks_of, [s.corners for s in seeds], worth, grid.shape)
+    found = found[standing[found.c]]
+    found = found[owners(found, inks_of, grid.shape)]
+    seeds = _taught(found, worth, shapes, most)
+    if not seeds:
+        raise NothingFoundError(f"no characters that repeat were found; {NOTHING}")
+    theta, seeds, shapes = _patterns(grid, log_H, seeds)
+    pictures = [Picture(np.where(s.own, w, 0), s.box) for s, w in zip(shapes, _plain(theta.W[..., 0]), strict=True)]
+    watch(Progress("learning", 4, 4, "done"))
+    return Model(
+        theta,
+        background,
+        FRAME,
+        InkCells(height),
+        torch.from_numpy(groups(pictures, SAME)),
+        torch.stack([torch.from_numpy(p.ink) for p in pictures]),
+        torch.tensor([p.box for p in pictures]),
+        torch.from_numpy(_typical(grid, log_H, theta, seeds)),
+    )
+
+
+def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: float, watch: Watch) -> list[Character]:
+    """Find a model's characters on a page, in order of how sure they are."""
+    assert isinstance(model.bank, InkCells)
+    grid = make_grid(found_ink, character_height(found_ink) or model.bank.height, model.theta.W.device)
+    log_H = model.background.log_prob(grid.cells)
+    watch(Progress("detection", 1, 3))
+    found = _worthy(find_candidates(grid, log_H, model.theta), _plain(model.typical), threshold)
+    watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
+    inks = [_ink(Shape(p > 0, tuple(b))) for p, b in zip(_plain(model.pictures), model.boxes.tolist(), strict=True)]
+    chosen = owners(found, inks, grid.shape)
+    character = _plain(model.character)
+    probability, runner_up = probabilities(found, chosen, inks, character)
+    characters = []
+    for k, p, second in zip(chosen, probability, runner_up, strict=True):
+        c = int(found.c[k])
+        box = grid.box(tuple(found.corner[k].tolist()), tuple(model.boxes[c].tolist()))
+        characters.append(Character(int(character[c]), c, box, float(found.quality[k]), float(p), second, 1))
+    watch(Progress("detection", 3, 3, "done"))
+    return settle(found_ink, characters, model)[0]
+
+
+def _all_pages(inks: list[Float[np.ndarray, "_ _"]], device: torch.device) -> tuple[Grid, float]:
+    """Lay one grid over all pages, one below the other, each at the scale of its characters."""
+    heights = [character_height(each) for each in inks]
+    known = [height for height in heights if height is not None]
+    if not known:
+        raise NothingFoundError(f"there is no ink on the page; {NOTHING}")
+    if len(inks) == 1:
+        return make_grid(inks[0], known[0], device), known[0]
+    pages = [
+        scaled(each, scale_factor(height)) for each, height in zip(inks, heights, strict=True) if height is not None
+    ]
+    width = max(page.shape[1] for page in pages)
+    joined = np.concatenate([np.pad(page, ((0, GAP), (0, width - page.shape[1]))) for page in pages])
+    return make_grid(joined, HEIGHT, device), float(np.median(known))
+
+
+def _patterns(grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed]) -> tuple[Theta, list[Seed], list[Shape]]:
+    """Fit the patterns, and keep the classes that are whole characters."""
+    theta = fit(grid, log_H, [s.corners for s in seeds])
+    W, A = _plain(theta.W[..., 0]), _plain(theta.A)
+    shapes = [own_shape(W[k], A[k], seed.part) for k, seed in enumerate(seeds)]
+    whole = [k for k, shape in enumerate(shapes) if shape is not None]
+    if not whole:
+        raise NothingFoundError(f"what repeats on the page are no characters; {NOTHING}")
+    kept = [shape for shape in shapes if shape is not None]
+    theta = Theta(theta.W[whole], theta.Phi[whole], theta.A[whole], theta.pi[whole] / theta.pi[whole].sum())
+    return within(theta, kept), [seeds[k] for k in whole], kept
+
+
+def _typical(grid: Grid, log_H: Float[Tensor, "G1 G2"], theta: Theta, seeds: list[Seed]) -> Float[np.ndarray, " C"]:
+    """Give the evidence that a class's examples have, their median."""
+    of_class = np.repeat(np.arange(len(seeds)), [len(s.corners) for s in seeds])
+    found = evidence(grid, log_H, theta, of_class, np.concatenate([s.corners for s in seeds]))
+    return np.array([np.median(found[of_class == c]) for c in range(len(seeds))], np.float32)
+
+
+def _worthy(found: Candidates, typical: Float[np.ndarray, " C"], threshold: float) -> Candidates:
+    return found[(found.evidence > LEAST_EVIDENCE * typical[found.c]) & (found.quality > threshold)]
+
+
+def _taught(found: Candidates, typical: Float[np.ndarray, " C"], shapes: list[Shape], most: int | None) -> list[Seed]:
+    """Let the instances that are sure teach their classes anew, those that explain most of the page."""
+    sure = found[found.evidence > TEACHING * typical[found.c]]
+    explained = np.bincount(sure.c, sure.evidence, minlength=len(shapes))
+    seeds = []
+    for c in np.sort(np.argsort(-explained, kind="stable")[:most]):
+        shape = shapes[c]
+        own = np.nonzero(sure.c == c)[0]
+        own = own[np.argsort(-sure.quality[own], kind="stable")][:MOST_PARTS]
+        if len(own) >= LEAST_PARTS:
+            seeds.append(Seed(sure.corner[own], shape.own.astype(np.float32)))
+    return seeds
+
+
+def _ink(shape: Shape) -> Ink:
+    x0, y0, x1, y1 = shape.box
+    return Ink(shape.own[y0:y1, x0:x1], y0, x0)
+
+
+def _plain(values: Tensor) -> np.ndarray:
+    return np.asarray(values.cpu().numpy())

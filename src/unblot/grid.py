@@ -1,0 +1,75 @@
+"""The whole page as one patch: ink at the scale of its characters, as cells with one feature each.
+
+With ink itself as the feature a stroke spoils what lies under it, and nothing around it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from unblot.errors import UsageError
+from unblot.scale import scale_factor, scaled
+
+CELL = 2  # pixels of the scaled page
+FRAME = (48, 40)  # rows and columns of a pattern: twice a character's height
+BLUR = 1.5  # pixels: what a cell takes in around it
+LEAST_VARIANCE = 0.004  # of ink: narrower differences are the scanner's
+
+
+@dataclass(frozen=True)
+class InkCells:
+    """The features of a model for whole pages: ink in cells; its characters were `height` pixels high."""
+
+    height: float
+
+    def __post_init__(self) -> None:
+        """Refuse what no page has."""
+        if not self.height > 0:
+            raise UsageError(f"the height of characters must be above 0, not {self.height}")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A page's ink at the scale of its characters, and the same as cells with a pattern's margin all around.
+
+    `factor` is the scale: pixels of `ink` for each pixel of the page.
+    """
+
+    ink: Float[np.ndarray, "H W"]
+    factor: float
+    cells: Float[Tensor, "G1 G2 1"]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of cells, margins included."""
+        return int(self.cells.shape[0]), int(self.cells.shape[1])
+
+    def windows(self, values: Float[Tensor, "G1 G2"], corners: Int[np.ndarray, "N 2"]) -> Float[Tensor, "N P1 P2"]:
+        """Cut frames out of a map of this grid."""
+        rows, columns = torch.from_numpy(corners).to(values.device).T
+        return values.unfold(0, FRAME[0], 1).unfold(1, FRAME[1], 1)[rows, columns]
+
+    def inside(self, corners: Int[np.ndarray, "N 2"]) -> Int[np.ndarray, "N 2"]:
+        """Move frames to where they lie on the grid."""
+        return np.asarray(np.clip(corners, 0, np.array(self.shape) - np.array(FRAME)))
+
+    def box(self, corner: tuple[int, int], own: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
+        """Turn a box in a frame's cells into pixels of the page; the same box has the same size everywhere."""
+        scale = CELL / self.factor
+        left, top = round(scale * (corner[1] - FRAME[1] + own[0])), round(scale * (corner[0] - FRAME[0] + own[1]))
+        return left, top, left + round(scale * (own[2] - own[0])), top + round(scale * (own[3] - own[1]))
+
+
+def make_grid(found: Float[np.ndarray, "H W"], height: float, device: torch.device) -> Grid:
+    """Lay the grid over a page's ink, characters being `height` pixels high."""
+    factor = scale_factor(height)
+    resampled = scaled(found, factor)
+    cells = cv2.GaussianBlur(resampled, (0, 0), BLUR)[::CELL, ::CELL]
+    margins = [(margin, margin) for margin in FRAME]
+    return Grid(resampled, factor, torch.from_numpy(np.pad(cells, margins))[..., None].to(device))

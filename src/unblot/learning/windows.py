@@ -1,0 +1,112 @@
+"""Theta from frames whose character is known: the M-step (Eq. 8) with class and position given, and only masks open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from unblot.grid import FRAME, LEAST_VARIANCE, Grid
+from unblot.inference.batch import Batch, States
+from unblot.inference.estep import posterior_on, statistics
+from unblot.learning.mstep import mstep
+from unblot.model.background import Background, fit_background
+from unblot.model.likelihood import terms
+from unblot.model.theta import Theta
+
+START = 0.85  # mask of every feature before the page says otherwise
+START_VARIANCE = 0.02
+PLAY = 0.25  # squared cells
+STEPS = 4
+PRINTED = 0.35  # ink that most instances have
+RELIABLE = 0.85  # of the mask of a character's own ink: ink beside it that is as reliable belongs to it
+LEAST_RELIABLE = 0.5
+SPECK = 4  # cells
+GAP = 3  # cells between the pieces of a broken character
+STACKED = 0.6  # share of its width that a dot has above or below its letter
+RING = 3  # cells around a character's ink that its pattern takes in
+MOST_VALUES = 400_000
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The cells of a frame that are a character's own ink, and the box [x0, y0, x1, y1] around them."""
+
+    own: Bool[np.ndarray, "P1 P2"]
+    box: tuple[int, int, int, int]
+
+
+def page_background(grid: Grid) -> Background:
+    """Build H_B from the page's cells, blurred by as much as no variance is below.
+
+    Otherwise its bins resolve blank paper better than any Gaussian may, and no pattern could own the paper that
+    separates it from strokes.
+    """
+    values = grid.cells[FRAME[0] : -FRAME[0], FRAME[1] : -FRAME[1]].reshape(-1, 1).cpu()
+    values = values[:: -(-len(values) // MOST_VALUES)]
+    noise = torch.randn(values.shape, generator=torch.Generator().manual_seed(0))
+    return fit_background(values + LEAST_VARIANCE**0.5 * noise).to(grid.cells.device)
+
+
+def fit(grid: Grid, log_H: Float[Tensor, "G1 G2"], members: list[Int[np.ndarray, "_ 2"]]) -> Theta:
+    """Learn the pattern of each class from the frames at the corners of its members."""
+    corners = np.concatenate(members)
+    device = grid.cells.device
+    c = torch.from_numpy(np.repeat(np.arange(len(members)), [len(m) for m in members])).to(device)
+    Y = grid.windows(grid.cells[..., 0], corners)[..., None].contiguous()
+    batch = Batch(Y, grid.windows(log_H, corners).contiguous())
+    W = torch.stack([Y[c == k].median(0).values for k in range(len(members))])
+    pi = torch.bincount(c).to(W) / len(c)
+    theta = Theta(W, torch.full_like(W, START_VARIANCE), torch.full_like(W[..., 0], START), pi)
+    states = States(torch.arange(len(c), device=device), c, torch.zeros_like(c))
+    least = torch.full((1,), LEAST_VARIANCE, device=device)
+    for _ in range(STEPS):
+        tables = terms(theta, FRAME)
+        theta = mstep(theta, statistics(batch, tables, posterior_on(batch, tables, states)), least, PLAY)
+    return theta
+
+
+def own_shape(
+    W: Float[np.ndarray, "P1 P2"], A: Float[np.ndarray, "P1 P2"], part: Float[np.ndarray, "P1 P2"]
+) -> Shape | None:
+    """Grow a part to its character: the pieces close by, above or below it that are as reliably there.
+
+    None where most of what is reliable lies farther away: then the part is one of a larger character.
+    """
+    own = part > PRINTED
+    if not own.any():
+        return None
+    solid = (W > PRINTED) & (max(RELIABLE * np.quantile(A[own], 0.8), LEAST_RELIABLE) < A)
+    count, pieces, stats, _ = cv2.connectedComponentsWithStats(solid.astype(np.uint8), connectivity=8)
+    edge = set(np.concatenate([pieces[0], pieces[-1], pieces[:, 0], pieces[:, -1]]).tolist())
+    left = [k for k in range(1, count) if k not in edge and stats[k, cv2.CC_STAT_AREA] >= SPECK]
+    while belonging := [k for k in left if _belongs(pieces == k, own)]:
+        own = own | (pieces == belonging[0])
+        left.remove(belonging[0])
+    if (solid & ~_grown(own, 2)).sum() > own.sum():
+        return None
+    rows, columns = np.nonzero(own)
+    return Shape(own, (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1))
+
+
+def within(theta: Theta, shapes: list[Shape]) -> Theta:
+    """Take the masks off all features but those of each character's own ink and the paper just around it."""
+    near = torch.from_numpy(np.stack([_grown(shape.own, RING) for shape in shapes])).to(theta.A.device)
+    return replace(theta, A=torch.where(near, theta.A, 0))
+
+
+def _belongs(piece: Bool[np.ndarray, "P1 P2"], own: Bool[np.ndarray, "P1 P2"]) -> bool:
+    if (piece & _grown(own, GAP)).any():
+        return True
+    a, b = (np.nonzero(mask.any(0))[0] for mask in (piece, own))
+    shared = min(a.max(), b.max()) - max(a.min(), b.min()) + 1
+    return bool(shared >= STACKED * min(np.ptp(a) + 1, np.ptp(b) + 1))
+
+
+def _grown(mask: Bool[np.ndarray, "P1 P2"], by: int) -> Bool[np.ndarray, "P1 P2"]:
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * by + 1, 2 * by + 1))
+    return np.asarray(cv2.dilate(mask.astype(np.uint8), disc) > 0)

@@ -1,0 +1,59 @@
+"""The page's own scale: how high its characters are, and its ink at the scale where all pages are alike."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from jaxtyping import Float
+
+from unblot.ink import REACH, ink
+from unblot.page import Page
+
+HEIGHT = 48.0  # pixels that characters are high on a scaled page
+INKED = 0.5
+SMALLEST = 8  # pixels: lower parts are grain
+LARGEST = 1 / 8  # of the page: higher parts are no characters
+SPREAD = 0.12  # of a height's logarithm: how far the heights of one page's letters lie apart
+GREATEST = 4.0  # more enlarging shows nothing more
+ENOUGH = 0.05  # a logarithm of the factor below this is not worth resampling
+STROKE = 0.55  # of a character's height: a stroke that thick still is ink
+
+
+def page_ink(page: Page) -> Float[np.ndarray, "H W"]:
+    """Give the page's ink; where characters are large, wider strokes count as ink."""
+    found = ink(page)
+    height = character_height(found)
+    reach = 2 * round(STROKE * height / 2) + 1 if height is not None else REACH
+    return ink(page, reach) if reach > REACH else found
+
+
+def character_height(found: Float[np.ndarray, "H W"]) -> float | None:
+    """Give the height most connected parts of the ink have, None where there are no such parts."""
+    _, _, stats, _ = cv2.connectedComponentsWithStats((found > INKED).astype(np.uint8))
+    width, height, area = (
+        stats[1:, at].astype(float) for at in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA)
+    )
+    compact = (width < 4 * height) & (height < 6 * width) & (area > 0.1 * width * height)
+    likely = (height >= SMALLEST) & (height < LARGEST * found.shape[0]) & compact
+    if not likely.any():
+        return None
+    logs = np.log(height[likely])
+    grid = np.linspace(logs.min(), logs.max(), 200)
+    density = np.exp(-0.5 * ((grid[:, None] - logs) / SPREAD) ** 2).sum(1)
+    mode = np.exp(grid[density.argmax()])
+    near = np.abs(logs - np.log(mode)) < 0.5
+    return float(np.median(height[likely][near]))
+
+
+def scale_factor(height: float) -> float:
+    """Give the factor that makes characters of a height as high as all others; 1 where that is near enough."""
+    factor = min(HEIGHT / height, GREATEST)
+    return 1.0 if abs(np.log(factor)) < ENOUGH else factor
+
+
+def scaled(found: Float[np.ndarray, "H W"], factor: float) -> Float[np.ndarray, "H1 W1"]:
+    """Resample the ink."""
+    if factor == 1:
+        return found
+    how = cv2.INTER_AREA if factor < 1 else cv2.INTER_CUBIC
+    return np.asarray(cv2.resize(found, None, fx=factor, fy=factor, interpolation=how).clip(0, 1), np.float32)
