@@ -51,9 +51,9 @@ def learn_whole(
     found = _worthy(find_candidates(grid, log_H, theta), worth, threshold)
     watch(Progress("learning", 3, 4, f"{len(found.c)} places"))
     inks_of = [_ink(shape) for shape in shapes]
-    standing = standing_classes(found, inks_of, [s.corners for s in seeds], worth, grid.shape)
+    standing = standing_classes(found, inks_of, [s.corners for s in seeds], worth)
     found = found[standing[found.c]]
-    found = found[owners(found, inks_of, grid.shape)]
+    found = found[owners(found, inks_of)]
     seeds = _taught(found, worth, shapes, most)
     if not seeds:
         raise NothingFoundError(f"no characters that repeat were found; {NOTHING}")
@@ -81,7 +81,7 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     found = _worthy(find_candidates(grid, log_H, model.theta), _plain(model.typical), threshold)
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
     inks = [_ink(Shape(p > 0, tuple(b))) for p, b in zip(_plain(model.pictures), model.boxes.tolist(), strict=True)]
-    chosen = owners(found, inks, grid.shape)
+    chosen = owners(found, inks)
     character = _plain(model.character)
     probability, runner_up = probabilities(found, chosen, inks, character)
     characters = []

@@ -11,6 +11,8 @@ from scipy.spatial import cKDTree
 from unblot.detection.candidates import Candidates
 
 SHARED = 0.3  # of a character's own ink that may have another owner
+MOST_TURNS = 10
+COST = 60.0  # evidence that it takes to say what another character is, and where
 CLOSE = 3.0  # cells between a class's example and where it was found again
 FOUND_AGAIN = 0.5  # of a class's examples: otherwise others explain them, and the class is a part or a pair of these
 CORRELATED = 16.0  # neighbouring cells that say the same: evidence counts that much less as a probability
@@ -26,17 +28,69 @@ class Ink:
     left: int
 
 
-def owners(found: Candidates, inks: list[Ink], shape: tuple[int, int]) -> Int[np.ndarray, " s"]:
-    """Choose candidates by their evidence; one that would own what is another's already is left out."""
-    owned = np.zeros(shape, bool)
-    chosen = []
-    for k in np.argsort(-found.evidence, kind="stable"):
-        ink = inks[found.c[k]]
-        part = _under(owned, ink, found.corner[k])
-        if (part & ink.cells).sum() <= SHARED * ink.cells.sum():
-            part |= ink.cells
-            chosen.append(int(k))
-    return np.array(chosen, int)
+def owners(found: Candidates, inks: list[Ink]) -> Int[np.ndarray, " s"]:
+    """Choose candidates that explain the page best together, no two of them owning the same ink.
+
+    The most evidence first; then, as long as that gains evidence, one gives way to several that it kept out.
+    """
+    rivals = _rivals(found, inks)
+    order = np.argsort(-found.evidence, kind="stable")
+    blocked = np.zeros(len(order), int)  # by how many of the chosen
+    chosen = np.zeros(len(order), bool)
+
+    def choose(k: int, sign: int) -> None:
+        chosen[k] = sign > 0
+        blocked[rivals[k]] += sign
+
+    for k in order:
+        if not blocked[k]:
+            choose(int(k), 1)
+    for _ in range(MOST_TURNS):
+        swapped = False
+        for k in order[chosen[order]][::-1]:
+            instead = _best_of(rivals[k][blocked[rivals[k]] == 1], found.evidence, rivals)
+            if (found.evidence[instead] - COST).sum() > found.evidence[k] - COST:
+                swapped = True
+                choose(int(k), -1)
+                for other in instead:
+                    choose(other, 1)
+        if not swapped:
+            break
+    return order[chosen[order]]
+
+
+def _best_of(
+    free: Int[np.ndarray, " r"], evidence: Float[np.ndarray, " S"], rivals: list[Int[np.ndarray, " _"]]
+) -> list[int]:
+    """Choose the most evidence first among candidates that nothing else keeps out."""
+    taken: list[int] = []
+    shut: set[int] = set()
+    for k in sorted(free.tolist(), key=lambda k: -evidence[k]):
+        if k not in shut:
+            taken.append(k)
+            shut.update(rivals[k].tolist())
+    return taken
+
+
+def _rivals(found: Candidates, inks: list[Ink]) -> list[Int[np.ndarray, " _"]]:
+    """Give for every candidate the others that would own the same ink."""
+    at = _middles(found, inks)
+    reach = np.array([np.hypot(*ink.cells.shape) / 2 for ink in inks])[found.c] if len(at) else np.zeros(0)
+    size = np.array([ink.cells.sum() for ink in inks])
+    pairs = cKDTree(at).query_pairs(2 * reach.max(), output_type="ndarray") if len(at) else np.zeros((0, 2), int)
+    near = np.abs(at[pairs[:, 0]] - at[pairs[:, 1]]).max(1, initial=0) < reach[pairs].sum(1)
+    lists: list[list[int]] = [[] for _ in range(len(at))]
+    for one, other in pairs[near].tolist():
+        shared = _shared(inks[found.c[one]], found.corner[one], inks[found.c[other]], found.corner[other])
+        if shared > SHARED * min(size[found.c[one]], size[found.c[other]]):
+            lists[one].append(other)
+            lists[other].append(one)
+    return [np.array(each, int) for each in lists]
+
+
+def _middles(found: Candidates, inks: list[Ink]) -> Float[np.ndarray, "S 2"]:
+    middle = np.array([(ink.top + ink.cells.shape[0] / 2, ink.left + ink.cells.shape[1] / 2) for ink in inks])
+    return np.asarray(found.corner + middle[found.c])
 
 
 def standing_classes(
@@ -44,13 +98,12 @@ def standing_classes(
     inks: list[Ink],
     examples: list[Int[np.ndarray, "_ 2"]],
     worth: Float[np.ndarray, " C"],
-    shape: tuple[int, int],
 ) -> Bool[np.ndarray, " C"]:
     """Tell the classes that find their own examples again; those that others explain fall, the least worth first."""
     standing = worth > 0
     while True:
         left = found[standing[found.c]]
-        mine = left[owners(left, inks, shape)]
+        mine = left[owners(left, inks)]
         fallen = [c for c in np.nonzero(standing)[0] if _again(mine.corner[mine.c == c], examples[c]) < FOUND_AGAIN]
         if not fallen:
             return standing
@@ -62,8 +115,7 @@ def probabilities(
     found: Candidates, chosen: Int[np.ndarray, " s"], inks: list[Ink], character: Int[np.ndarray, " C"]
 ) -> tuple[Float[np.ndarray, " s"], list[int | None]]:
     """Give the probability of each chosen candidate's character among all readings of its ink, and the next likely."""
-    middle = np.array([(ink.top + ink.cells.shape[0] / 2, ink.left + ink.cells.shape[1] / 2) for ink in inks])
-    at = found.corner + middle[found.c]
+    at = _middles(found, inks)
     tree = cKDTree(at) if len(at) else None
     values, seconds = [], []
     for k in chosen:
@@ -72,7 +124,10 @@ def probabilities(
         assert tree is not None
         for other in tree.query_ball_point(at[k], max(ink.cells.shape) / 2):
             number = int(character[found.c[other]])
-            if number < 0 or _covered(ink, found.corner[k], inks[found.c[other]], found.corner[other]) < RIVAL:
+            if (
+                number < 0
+                or _shared(ink, found.corner[k], inks[found.c[other]], found.corner[other]) < RIVAL * ink.cells.sum()
+            ):
                 continue
             scores[number] = max(scores.get(number, 0.0), float(found.evidence[other]))
         mine = int(character[found.c[k]])
@@ -84,22 +139,17 @@ def probabilities(
     return np.array(values, np.float64), seconds
 
 
-def _under(owned: np.ndarray, ink: Ink, corner: np.ndarray) -> np.ndarray:
-    top, left = int(corner[0]) + ink.top, int(corner[1]) + ink.left
-    return owned[top : top + ink.cells.shape[0], left : left + ink.cells.shape[1]]
-
-
 def _again(places: Int[np.ndarray, "M 2"], examples: Int[np.ndarray, "N 2"]) -> float:
     """Give the share of examples that were found again."""
     return float((cKDTree(places).query(examples)[0] <= CLOSE).mean()) if len(places) else 0.0
 
 
-def _covered(ink: Ink, corner: np.ndarray, other: Ink, place: np.ndarray) -> float:
-    """Give the share of a pattern's own ink that another's covers."""
+def _shared(ink: Ink, corner: np.ndarray, other: Ink, place: np.ndarray) -> int:
+    """Count the cells that are own ink of both."""
     down, right = (int(v) for v in place - corner + (other.top - ink.top, other.left - ink.left))
     rows = slice(max(0, down), min(ink.cells.shape[0], down + other.cells.shape[0]))
     columns = slice(max(0, right), min(ink.cells.shape[1], right + other.cells.shape[1]))
     if rows.start >= rows.stop or columns.start >= columns.stop:
-        return 0.0
+        return 0
     inner = other.cells[rows.start - down : rows.stop - down, columns.start - right : columns.stop - right]
-    return float((ink.cells[rows, columns] & inner).sum() / ink.cells.sum())
+    return int(np.count_nonzero(ink.cells[rows, columns] & inner))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.spatial import cKDTree
 
 from unblot.grid import BLUR, CELL, FRAME, Grid
 from unblot.learning.cutouts import representatives
@@ -26,6 +27,9 @@ ALIKE = 0.8  # correlation of a part with its class's first
 LEAST_GAIN = 1.5  # a class starts where one or two parts more are as like it as a part is to itself
 LEAST_PARTS = 4  # fewer are no repetition
 MOST_PARTS = 100  # more teach nothing more
+STACK = 0.3  # of a character's height: the widest gap between a letter and its dots
+SMALLER = 0.6  # area of a dot, of its letter's, at most
+ABOVE = 0.5  # share of its width that a dot has above or below its letter
 SHIFTS = 2  # pairs of cells by which two parts may be moved against each other
 
 
@@ -63,32 +67,60 @@ def find_seeds(grid: Grid, seed: int) -> list[Seed]:
 
 
 def _parts(ink: Float[np.ndarray, "H W"]) -> tuple[Int[np.ndarray, "M 2"], Float[np.ndarray, "M P1 P2"]]:
-    """Give the middle of each connected part that may be a character, and its cells with nothing else around."""
+    """Give the middle of each part that may be a character, and its cells with nothing else around.
+
+    What is small and stands close above or below a larger part, as dots do, belongs to it.
+    """
     _, labels, stats, _ = cv2.connectedComponentsWithStats((ink > INKED).astype(np.uint8))
     width, height, area = (stats[:, at] for at in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA))
     fits = (height < TALLEST * HEIGHT) & (width < WIDEST * HEIGHT)
     likely = fits & (area > LEAST_AREA * HEIGHT**2) & (np.maximum(height, width) > LEAST_LENGTH * HEIGHT)
     likely[0] = False
+    numbers = np.nonzero(likely)[0]
+    owner = _owner(stats[numbers])
     middles, alone = [], []
-    for k in np.nonzero(likely)[0]:
-        left, top, w, h = stats[k, :4]
-        middles.append((top + h // 2, left + w // 2))
-        alone.append(_alone(ink, labels, int(k), (int(top), int(left), int(h), int(w))))
-    shape = (-1, *FRAME)
-    return np.array(middles, int).reshape(-1, 2), np.array(alone, np.float32).reshape(shape)
+    for first in np.unique(owner):
+        members = numbers[owner == first]
+        corner, end = stats[members, :2].min(0), (stats[members, :2] + stats[members, 2:4]).max(0)
+        left, top, right, bottom = (int(v) for v in (*corner, *end))
+        middles.append(((top + bottom) // 2, (left + right) // 2))
+        alone.append(_alone(ink, labels, members, (top, left, bottom, right)))
+    return np.array(middles, int).reshape(-1, 2), np.array(alone, np.float32).reshape(-1, *FRAME)
 
 
-def _alone(ink: np.ndarray, labels: np.ndarray, k: int, place: tuple[int, int, int, int]) -> np.ndarray:
-    """Draw a part in the middle of an empty frame."""
-    top, left, h, w = place
+def _owner(stats: Int[np.ndarray, "M 5"]) -> Int[np.ndarray, " M"]:
+    """Give the part that each part belongs to, mostly itself."""
+    owner = np.arange(len(stats))
+    if not len(stats):
+        return owner
+    left, top, width, height, area = stats.T
+    middle = np.stack([left + width / 2, top + height / 2], 1)
+    for one, near in enumerate(cKDTree(middle).query_ball_point(middle, TALLEST * HEIGHT)):
+        best = STACK * HEIGHT
+        for other in near:
+            shared = min(left[one] + width[one], left[other] + width[other]) - max(left[one], left[other])
+            gap = max(top[one], top[other]) - min(top[one] + height[one], top[other] + height[other])
+            higher = max(top[one] + height[one], top[other] + height[other]) - min(top[one], top[other])
+            smaller = area[one] < SMALLER * area[other] and higher < TALLEST * HEIGHT
+            if smaller and shared >= ABOVE * width[one] and 0 <= gap < best:
+                best, owner[one] = gap, other
+    for _ in range(3):
+        owner = owner[owner]
+    return owner
+
+
+def _alone(ink: np.ndarray, labels: np.ndarray, members: np.ndarray, place: tuple[int, int, int, int]) -> np.ndarray:
+    """Draw parts in the middle of an empty frame."""
+    top, left, bottom, right = place
     shape = (FRAME[0] * CELL, FRAME[1] * CELL)
-    y, x = top + h // 2 - shape[0] // 2, left + w // 2 - shape[1] // 2
-    rows = slice(max(0, top - SEAM, y), min(ink.shape[0], top + h + SEAM, y + shape[0]))
-    columns = slice(max(0, left - SEAM, x), min(ink.shape[1], left + w + SEAM, x + shape[1]))
+    y, x = (top + bottom) // 2 - shape[0] // 2, (left + right) // 2 - shape[1] // 2
+    rows = slice(max(0, top - SEAM, y), min(ink.shape[0], bottom + SEAM, y + shape[0]))
+    columns = slice(max(0, left - SEAM, x), min(ink.shape[1], right + SEAM, x + shape[1]))
     around = labels[rows, columns]
+    own = (around == 0) | (np.isin(around, members) if len(members) > 1 else around == members[0])
     picture = np.zeros(shape, np.float32)
     inner = picture[rows.start - y : rows.stop - y, columns.start - x : columns.stop - x]
-    inner[:] = np.where((around == k) | (around == 0), ink[rows, columns], 0)
+    inner[:] = np.where(own, ink[rows, columns], 0)
     return np.asarray(cv2.GaussianBlur(picture, (0, 0), BLUR)[::CELL, ::CELL])
 
 
