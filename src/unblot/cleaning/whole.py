@@ -9,22 +9,24 @@ from torch import Tensor
 
 from unblot.cleaning.passes import Character
 from unblot.cleaning.stamps import settle
-from unblot.detection.candidates import Candidates, evidence, find_candidates
+from unblot.detection.candidates import Candidates, find_candidates
+from unblot.detection.lines import find_lines, on_a_line
 from unblot.detection.owners import Ink, owners, probabilities, standing_classes
 from unblot.errors import NothingFoundError
 from unblot.grid import FRAME, Grid, InkCells, make_grid
-from unblot.learning.classes import Picture, groups
+from unblot.learning.merging import merge
 from unblot.learning.seeds import LEAST_PARTS, MOST_PARTS, Seed, find_seeds
-from unblot.learning.windows import Shape, fit, own_shape, page_background, within
+from unblot.learning.windows import Shape, evidence, fit, own_shape, page_background, within
 from unblot.model.file import Model
 from unblot.model.theta import Theta
 from unblot.progress import Progress, Watch
 from unblot.scale import HEIGHT, character_height, scale_factor, scaled
 
 LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that looks like a part of it
+ON_A_LINE, OFF_LINES = 0.2, 0.6  # the same, where the page has lines
 TEACHING = 0.6  # of the same: only such instances teach
 GAP = 100  # pixels between pages that are learned from together
-SAME = 0.95  # correlation of the patterns of one character
+FAINTEST = 0.01  # ink of a cell that is a character's own
 NOTHING = "the input is left as it is, nothing was written"
 
 
@@ -46,8 +48,10 @@ def learn_whole(
         raise NothingFoundError(f"nothing on the page repeats; {NOTHING}")
     watch(Progress("learning", 1, 4, f"{len(seeds)} shapes that repeat"))
     theta, seeds, shapes = _patterns(grid, log_H, seeds)
-    watch(Progress("learning", 2, 4, f"{len(seeds)} patterns"))
+    seeds = merge(grid, log_H, theta, seeds, shapes, _typical(grid, log_H, theta, seeds))
+    theta, seeds, shapes = _patterns(grid, log_H, seeds)
     worth = _typical(grid, log_H, theta, seeds)
+    watch(Progress("learning", 2, 4, f"{len(seeds)} patterns"))
     found = _worthy(find_candidates(grid, log_H, theta), worth, threshold)
     watch(Progress("learning", 3, 4, f"{len(found.c)} places"))
     inks_of = [_ink(shape) for shape in shapes]
@@ -58,16 +62,16 @@ def learn_whole(
     if not seeds:
         raise NothingFoundError(f"no characters that repeat were found; {NOTHING}")
     theta, seeds, shapes = _patterns(grid, log_H, seeds)
-    pictures = [Picture(np.where(s.own, w, 0), s.box) for s, w in zip(shapes, _plain(theta.W[..., 0]), strict=True)]
+    own = torch.from_numpy(np.stack([shape.own for shape in shapes]))
     watch(Progress("learning", 4, 4, "done"))
     return Model(
         theta,
         background,
         FRAME,
         InkCells(height),
-        torch.from_numpy(groups(pictures, SAME)),
-        torch.stack([torch.from_numpy(p.ink) for p in pictures]),
-        torch.tensor([p.box for p in pictures]),
+        torch.arange(theta.C),
+        torch.where(own, theta.W[..., 0].cpu().clamp_min(FAINTEST), 0),
+        torch.tensor([shape.box for shape in shapes]),
         torch.from_numpy(_typical(grid, log_H, theta, seeds)),
     )
 
@@ -78,7 +82,8 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     grid = make_grid(found_ink, character_height(found_ink) or model.bank.height, model.theta.W.device)
     log_H = model.background.log_prob(grid.cells)
     watch(Progress("detection", 1, 3))
-    found = _worthy(find_candidates(grid, log_H, model.theta), _plain(model.typical), threshold)
+    found = find_candidates(grid, log_H, model.theta)
+    found = found[(found.evidence > _least(found, _plain(model.typical))) & (found.quality > threshold)]
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
     inks = [_ink(Shape(p > 0, tuple(b))) for p, b in zip(_plain(model.pictures), model.boxes.tolist(), strict=True)]
     chosen = owners(found, inks)
@@ -131,6 +136,16 @@ def _typical(grid: Grid, log_H: Float[Tensor, "G1 G2"], theta: Theta, seeds: lis
 
 def _worthy(found: Candidates, typical: Float[np.ndarray, " C"], threshold: float) -> Candidates:
     return found[(found.evidence > LEAST_EVIDENCE * typical[found.c]) & (found.quality > threshold)]
+
+
+def _least(found: Candidates, typical: Float[np.ndarray, " C"]) -> Float[np.ndarray, " S"]:
+    """Give the evidence that each candidate needs: less on a line, more beside it, where the page has lines."""
+    sure = found[found.evidence > TEACHING * typical[found.c]]
+    lines = find_lines(sure.c, sure.corner, len(typical))
+    if lines is None:
+        return np.asarray(LEAST_EVIDENCE * typical[found.c])
+    level = on_a_line(lines, (sure.c, sure.corner), found.c, found.corner)
+    return np.asarray(np.where(level, ON_A_LINE, OFF_LINES) * typical[found.c])
 
 
 def _taught(found: Candidates, typical: Float[np.ndarray, " C"], shapes: list[Shape], most: int | None) -> list[Seed]:

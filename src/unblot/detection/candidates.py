@@ -14,8 +14,8 @@ from torch import Tensor
 from unblot.detection.quality import quality
 from unblot.grid import FRAME, Grid
 from unblot.inference.batch import Batch, States
-from unblot.inference.kernels import kernels_for
 from unblot.inference.masks import mask_posterior
+from unblot.learning.windows import evidence
 from unblot.model.likelihood import terms
 from unblot.model.theta import Theta
 
@@ -52,21 +52,6 @@ def find_candidates(grid: Grid, log_H: Float[Tensor, "G1 G2"], theta: Theta) -> 
         good = found > least
         c, corner, found = c[good], corner[good], found[good]
     return Candidates(c, corner, found, _qualities(grid, log_H, theta, c, corner))
-
-
-def evidence(
-    grid: Grid, log_H: Float[Tensor, "G1 G2"], theta: Theta, c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"]
-) -> Float[np.ndarray, " S"]:
-    """Give log p(Y | c, x) - log p(Y | background), the page being the one patch Y (Eq. 11 without its priors)."""
-    order = np.argsort(c, kind="stable")
-    flat = corner[:, 0] * grid.shape[1] + corner[:, 1]
-    sorted_c, sorted_x = (torch.from_numpy(v[order]).to(theta.W.device) for v in (c, flat))
-    tables = terms(theta, grid.shape)
-    states = States(torch.zeros_like(sorted_c), sorted_c, sorted_x)
-    sums = kernels_for(theta.W.device).sum_states(Batch(grid.cells[None], log_H[None]), tables, states)
-    result = np.empty(len(c), np.float32)
-    result[order] = (sums + tables.absent.sum(1)[sorted_c]).cpu().numpy()
-    return result
 
 
 def _maxima(grid: Grid, theta: Theta) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, "S 2"]]:

@@ -28,7 +28,7 @@ class Ink:
     left: int
 
 
-def owners(found: Candidates, inks: list[Ink]) -> Int[np.ndarray, " s"]:
+def owners(found: Candidates, inks: list[Ink], turns: int = MOST_TURNS) -> Int[np.ndarray, " s"]:
     """Choose candidates that explain the page best together, no two of them owning the same ink.
 
     The most evidence first; then, as long as that gains evidence, one gives way to several that it kept out.
@@ -45,7 +45,7 @@ def owners(found: Candidates, inks: list[Ink]) -> Int[np.ndarray, " s"]:
     for k in order:
         if not blocked[k]:
             choose(int(k), 1)
-    for _ in range(MOST_TURNS):
+    for _ in range(turns):
         swapped = False
         for k in order[chosen[order]][::-1]:
             instead = _best_of(rivals[k][blocked[rivals[k]] == 1], found.evidence, rivals)
@@ -103,7 +103,7 @@ def standing_classes(
     standing = worth > 0
     while True:
         left = found[standing[found.c]]
-        mine = left[owners(left, inks)]
+        mine = left[owners(left, inks, 0)]
         fallen = [c for c in np.nonzero(standing)[0] if _again(mine.corner[mine.c == c], examples[c]) < FOUND_AGAIN]
         if not fallen:
             return standing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -69,23 +68,23 @@ def picture(
     return Picture(np.where(near, common, 0), box)
 
 
-def same_character(one: Picture, other: Picture, same: float = SAME) -> bool:
+def same_character(one: Picture, other: Picture) -> bool:
     """Tell whether two pictures show the same character, by their correlation where they fit best."""
     a, b = (p.ink[p.box[1] : p.box[3], p.box[0] : p.box[2]] for p in (one, other))
     shape = np.maximum(a.shape, b.shape) + 2 * PLAY
     a, b = _framed(a, shape), _framed(b, shape)
     inner = b[PLAY:-PLAY, PLAY:-PLAY]
-    return float(cv2.matchTemplate(a, inner, cv2.TM_CCOEFF_NORMED).max()) >= same
+    return float(cv2.matchTemplate(a, inner, cv2.TM_CCOEFF_NORMED).max()) >= SAME
 
 
-def groups(pictures: Sequence[Picture | None], same: float = SAME) -> Int[np.ndarray, " C"]:
+def groups(pictures: list[Picture | None]) -> Int[np.ndarray, " C"]:
     """Give the number of the character that each class stands for, in order of the classes; -1 for none."""
     numbers = np.full(len(pictures), -1)
     known: list[Picture] = []
     for c, seen in enumerate(pictures):
         if seen is None:
             continue
-        alike = [g for g, first in enumerate(known) if same_character(first, seen, same)]
+        alike = [g for g, first in enumerate(known) if same_character(first, seen)]
         numbers[c] = alike[0] if alike else len(known)
         if not alike:
             known.append(seen)

@@ -13,6 +13,7 @@ from torch import Tensor
 from unblot.grid import FRAME, LEAST_VARIANCE, Grid
 from unblot.inference.batch import Batch, States
 from unblot.inference.estep import posterior_on, statistics
+from unblot.inference.kernels import kernels_for
 from unblot.learning.mstep import mstep
 from unblot.model.background import Background, fit_background
 from unblot.model.likelihood import terms
@@ -68,6 +69,21 @@ def fit(grid: Grid, log_H: Float[Tensor, "G1 G2"], members: list[Int[np.ndarray,
         tables = terms(theta, FRAME)
         theta = mstep(theta, statistics(batch, tables, posterior_on(batch, tables, states)), least, PLAY)
     return theta
+
+
+def evidence(
+    grid: Grid, log_H: Float[Tensor, "G1 G2"], theta: Theta, c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"]
+) -> Float[np.ndarray, " S"]:
+    """Give log p(Y | c, x) - log p(Y | background), the page being the one patch Y (Eq. 11 without its priors)."""
+    order = np.argsort(c, kind="stable")
+    flat = corner[:, 0] * grid.shape[1] + corner[:, 1]
+    sorted_c, sorted_x = (torch.from_numpy(v[order]).to(theta.W.device) for v in (c, flat))
+    tables = terms(theta, grid.shape)
+    states = States(torch.zeros_like(sorted_c), sorted_c, sorted_x)
+    sums = kernels_for(theta.W.device).sum_states(Batch(grid.cells[None], log_H[None]), tables, states)
+    result = np.empty(len(c), np.float32)
+    result[order] = (sums + tables.absent.sum(1)[sorted_c]).cpu().numpy()
+    return result
 
 
 def own_shape(
