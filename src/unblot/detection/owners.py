@@ -49,7 +49,7 @@ def owners(found: Candidates, inks: list[Ink], turns: int = MOST_TURNS) -> Int[n
         swapped = False
         for k in order[chosen[order]][::-1]:
             instead = _best_of(rivals[k][blocked[rivals[k]] == 1], found.evidence, rivals)
-            if (found.evidence[instead] - COST).sum() > found.evidence[k] - COST:
+            if instead and (found.evidence[instead] - COST).sum() > found.evidence[k] - COST:
                 swapped = True
                 choose(int(k), -1)
                 for other in instead:
