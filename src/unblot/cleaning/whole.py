@@ -57,7 +57,7 @@ def learn_whole(
     inks_of = [_ink(shape) for shape in shapes]
     standing = standing_classes(found, inks_of, [s.corners for s in seeds], worth)
     found = found[standing[found.c]]
-    found = found[owners(found, inks_of)]
+    found = found[owners(found, inks_of, worth)]
     seeds = _taught(found, worth, shapes, most)
     if not seeds:
         raise NothingFoundError(f"no characters that repeat were found; {NOTHING}")
@@ -86,7 +86,7 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     found = found[(found.evidence > _least(found, _plain(model.typical))) & (found.quality > threshold)]
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
     inks = [_ink(Shape(p > 0, tuple(b))) for p, b in zip(_plain(model.pictures), model.boxes.tolist(), strict=True)]
-    chosen = owners(found, inks)
+    chosen = owners(found, inks, _plain(model.typical))
     character = _plain(model.character)
     probability, runner_up = probabilities(found, chosen, inks, character)
     characters = []

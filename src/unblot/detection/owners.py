@@ -9,12 +9,17 @@ from jaxtyping import Bool, Float, Int
 from scipy.spatial import cKDTree
 
 from unblot.detection.candidates import Candidates
+from unblot.grid import FRAME
 
 SHARED = 0.3  # of a character's own ink that may have another owner
 MOST_TURNS = 10
 COST = 60.0  # evidence that it takes to say what another character is, and where
+COMPLETE = 0.25  # power of the share of its typical evidence that a candidate has
 CLOSE = 3.0  # cells between a class's example and where it was found again
 FOUND_AGAIN = 0.5  # of a class's examples: otherwise others explain them, and the class is a part or a pair of these
+LARGER = 1.8  # times the ink of a piece
+COVERED = 0.6  # of a piece's ink
+PIECE = 0.6  # of a class's examples
 CORRELATED = 16.0  # neighbouring cells that say the same: evidence counts that much less as a probability
 RIVAL = 0.5  # of a character's own ink that another reading must cover
 
@@ -28,13 +33,18 @@ class Ink:
     left: int
 
 
-def owners(found: Candidates, inks: list[Ink], turns: int = MOST_TURNS) -> Int[np.ndarray, " s"]:
+def owners(
+    found: Candidates, inks: list[Ink], typical: Float[np.ndarray, " C"], turns: int = MOST_TURNS
+) -> Int[np.ndarray, " s"]:
     """Choose candidates that explain the page best together, no two of them owning the same ink.
 
-    The most evidence first; then, as long as that gains evidence, one gives way to several that it kept out.
+    The most evidence first; then, as long as that gains evidence, one gives way to several that it kept out. Evidence
+    counts less where much of what is typical of the class is missing: an n is also most of an m.
     """
     rivals = _rivals(found, inks)
-    order = np.argsort(-found.evidence, kind="stable")
+    whole = np.clip(found.evidence / typical[found.c].clip(1e-6), 0, 1)
+    evidence = found.evidence * whole**COMPLETE
+    order = np.argsort(-evidence, kind="stable")
     blocked = np.zeros(len(order), int)  # by how many of the chosen
     chosen = np.zeros(len(order), bool)
 
@@ -48,8 +58,8 @@ def owners(found: Candidates, inks: list[Ink], turns: int = MOST_TURNS) -> Int[n
     for _ in range(turns):
         swapped = False
         for k in order[chosen[order]][::-1]:
-            instead = _best_of(rivals[k][blocked[rivals[k]] == 1], found.evidence, rivals)
-            if instead and (found.evidence[instead] - COST).sum() > found.evidence[k] - COST:
+            instead = _best_of(rivals[k][blocked[rivals[k]] == 1], evidence, rivals)
+            if instead and (evidence[instead] - COST).sum() > evidence[k] - COST:
                 swapped = True
                 choose(int(k), -1)
                 for other in instead:
@@ -94,21 +104,50 @@ def _middles(found: Candidates, inks: list[Ink]) -> Float[np.ndarray, "S 2"]:
 
 
 def standing_classes(
-    found: Candidates,
-    inks: list[Ink],
-    examples: list[Int[np.ndarray, "_ 2"]],
-    worth: Float[np.ndarray, " C"],
+    found: Candidates, inks: list[Ink], examples: list[Int[np.ndarray, "_ 2"]], worth: Float[np.ndarray, " C"]
 ) -> Bool[np.ndarray, " C"]:
-    """Tell the classes that find their own examples again; those that others explain fall, the least worth first."""
-    standing = worth > 0
+    """Tell the classes that find their own examples again, and are not a piece of a larger character there.
+
+    Those that others explain fall, the least worth first.
+    """
+    standing = worth > COST
     while True:
         left = found[standing[found.c]]
-        mine = left[owners(left, inks, 0)]
-        fallen = [c for c in np.nonzero(standing)[0] if _again(mine.corner[mine.c == c], examples[c]) < FOUND_AGAIN]
+        mine = left[owners(left, inks, worth, 0)]
+        fallen = [
+            c
+            for c in np.nonzero(standing)[0]
+            if _again(mine.corner[mine.c == c], examples[c]) < FOUND_AGAIN
+            or _piece(int(c), left, inks, examples[c]) > PIECE
+        ]
         if not fallen:
             return standing
         fallen.sort(key=lambda c: worth[c])
         standing[fallen[: max(1, len(fallen) // 2)]] = False
+
+
+def _piece(c: int, found: Candidates, inks: list[Ink], examples: Int[np.ndarray, "N 2"]) -> float:
+    """Give the share of a class's examples that lie in the ink of much larger characters with more evidence."""
+    size = np.array([ink.cells.sum() for ink in inks])
+    larger = found[size[found.c] > LARGER * size[c]]
+    if not len(larger.c):
+        return 0.0
+    own = found[found.c == c]
+    tree = cKDTree(_middles(larger, inks))
+    middle = np.array((inks[c].top + inks[c].cells.shape[0] / 2, inks[c].left + inks[c].cells.shape[1] / 2))
+    near_own = cKDTree(own.corner) if len(own.c) else None
+    inside = 0
+    for corner in examples:
+        at_most = CLOSE if near_own is not None else 0
+        here = near_own.query_ball_point(corner, at_most) if near_own is not None else []
+        evidence = max((float(own.evidence[k]) for k in here), default=0.0)
+        for k in tree.query_ball_point(corner + middle, np.hypot(*FRAME) / 2):
+            whole = inks[larger.c[k]]
+            covers = _shared(inks[c], corner, whole, larger.corner[k]) > COVERED * size[c]
+            if covers and larger.evidence[k] > evidence:
+                inside += 1
+                break
+    return inside / len(examples)
 
 
 def probabilities(
