@@ -58,9 +58,13 @@ def _root(
 def clean(
     inputs: Inputs,
     output: Annotated[Path, typer.Option("--output", "-o", help="The clean page: PNG or TIFF; a folder for several.")],
-    mode: Annotated[str, typer.Option(help="What to give back: repaint.")] = "repaint",
+    mode: Annotated[str, typer.Option(help="restore: the page's own ink; repaint: the paper's way.")] = "restore",
     method: Method = "page",
     classes: Classes = "auto",
+    paper: Annotated[str, typer.Option(help="keep: the page's own paper; white.")] = "keep",
+    protect: Annotated[
+        list[str] | None, typer.Option(help="x0,y0,x1,y1: nothing in this box changes; repeatable.")
+    ] = None,
     json_file: Json = None,
     model: Annotated[Path | None, typer.Option(help="Use this model instead of learning.")] = None,
     save_model: Annotated[Path | None, typer.Option(help="Keep what was learned.")] = None,
@@ -84,7 +88,7 @@ def clean(
 
     for target in targets:
         check_format(target)
-    settings = _settings(method, mode, classes, threshold, seed)
+    settings = _settings(method, mode, classes, threshold, seed, paper, _boxes(protect or []))
     where = choose_device(device)
     pages = [read_page(path) for path in inputs]
     known = None if model is None else models.load_model(model)
@@ -159,14 +163,33 @@ def detect(
         typer.echo(f"{json_file}: {len(result.pages[0].characters)} characters of {known.characters} types")
 
 
-def _settings(method: str, mode: str, classes: str, threshold: float, seed: int) -> Settings:
+def _boxes(words: list[str]) -> tuple[tuple[int, int, int, int], ...]:
+    boxes = []
+    for word in words:
+        try:
+            x0, y0, x1, y1 = (int(part) for part in word.split(","))
+        except ValueError:
+            raise UsageError(f"--protect takes four whole numbers, x0,y0,x1,y1, not {word}") from None
+        boxes.append((x0, y0, x1, y1))
+    return tuple(boxes)
+
+
+def _settings(
+    method: str,
+    mode: str,
+    classes: str,
+    threshold: float,
+    seed: int,
+    paper: str = "keep",
+    protected: tuple[tuple[int, int, int, int], ...] = (),
+) -> Settings:
     from unblot.learning.repeats import Schedule
     from unblot.pipeline import Settings
 
     if classes != "auto" and not classes.isdecimal():
         raise UsageError(f"--classes must be auto or a number, not {classes}")
     schedule = Schedule(classes=None if classes == "auto" else int(classes))
-    return Settings(method, mode, threshold, seed, schedule)
+    return Settings(method, mode, threshold, seed, schedule, paper=paper, protected=protected)
 
 
 def _targets(inputs: list[Path], output: Path) -> list[Path]:

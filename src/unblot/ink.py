@@ -26,8 +26,13 @@ def ink(page: Page, reach: int = REACH) -> Float[np.ndarray, "H W"]:
     >>> [round(float(ink(Page(paper))[row, 30]), 1) for row in (30, 5)]
     [0.9, 0.0]
     """
+    return ink_and_paper(page, reach)[0]
+
+
+def ink_and_paper(page: Page, reach: int = REACH) -> tuple[Float[np.ndarray, "H W"], Float[np.ndarray, "H W"]]:
+    """Give the ink, and how light the paper around it is, stains included."""
     lightness = 1 - page.darkness()
     smooth = cv2.GaussianBlur(lightness, (0, 0), GRAIN)
     paper = cv2.morphologyEx(smooth, cv2.MORPH_CLOSE, np.ones((reach, reach), np.uint8))
     paper = np.maximum(cv2.GaussianBlur(paper, (0, 0), SOFTNESS), DARKEST_PAPER)
-    return np.clip(1 - lightness / paper, 0, 1).astype(np.float32)
+    return np.clip(1 - lightness / paper, 0, 1).astype(np.float32), paper

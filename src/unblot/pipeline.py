@@ -12,6 +12,8 @@ from unblot import scale
 from unblot.cleaning.alphabet import Learned, Lesson, learn_alphabet
 from unblot.cleaning.passes import Character, find_characters
 from unblot.cleaning.repaint import repaint
+from unblot.cleaning.restore import Box, protect, restore
+from unblot.cleaning.stamps import settle
 from unblot.cleaning.whole import find_whole, learn_whole
 from unblot.detection.scan import Sightings
 from unblot.errors import NothingFoundError, UsageError
@@ -22,7 +24,8 @@ from unblot.model.file import Model
 from unblot.page import Page
 from unblot.progress import Clock, Progress, Watch, silent
 
-METHODS, MODES = ("page", "patch"), ("repaint",)
+METHODS, MODES = ("page", "patch"), ("restore", "repaint")
+PAPERS = ("keep", "white")
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,13 @@ class Settings:
     """Everything that can be set; the defaults need nobody to set anything."""
 
     method: str = "page"
-    mode: str = "repaint"
+    mode: str = "restore"
     threshold: float = 0.5
     seed: int = 0
     schedule: Schedule = field(default_factory=Schedule)
     bank: GaborBank = field(default_factory=GaborBank)
+    paper: str = "keep"
+    protected: tuple[Box, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what there is not."""
@@ -42,6 +47,11 @@ class Settings:
             raise UsageError(f"--method must be one of {', '.join(METHODS)}, not {self.method}")
         if self.mode not in MODES:
             raise UsageError(f"--mode must be one of {', '.join(MODES)}, not {self.mode}")
+        if self.paper not in PAPERS:
+            raise UsageError(f"--paper must be one of {', '.join(PAPERS)}, not {self.paper}")
+        for x0, y0, x1, y1 in self.protected:
+            if not (0 <= x0 < x1 and 0 <= y0 < y1):
+                raise UsageError(f"--protect takes x0,y0,x1,y1 with x0 < x1 and y0 < y1, not {x0},{y0},{x1},{y1}")
         if not 0 <= self.threshold <= 1:
             raise UsageError(f"--threshold must lie between 0 and 1, not {self.threshold}")
         if self.seed < 0:
@@ -52,11 +62,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class PageResult:
-    """What was found on a page, and the page cleaned."""
+    """What was found on a page, the page cleaned, and which unknown marks were kept and which removed."""
 
     source: Page
     characters: list[Character]
     clean: Page | None = None
+    kept: list[Box] = field(default_factory=list)
+    removed: list[Box] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -103,10 +115,23 @@ def clean(
         raise NothingFoundError("none of the characters were found; the input is left as it is, nothing was written")
     results = []
     for number, (page, page_ink, characters) in enumerate(zip(pages, inks, found, strict=True)):
-        results.append(PageResult(page, characters, repaint(page, page_ink, characters, model)))
+        results.append(_cleaned(page, page_ink, characters, model, settings))
         watch(Progress("cleaning", number + 1, len(pages)))
     clock.lap("cleaning")
     return Result(model, results, settings, clock.seconds)
+
+
+def _cleaned(
+    page: Page, page_ink: np.ndarray, characters: list[Character], model: Model, settings: Settings
+) -> PageResult:
+    if settings.mode == "repaint":
+        painted = repaint(page, page_ink, characters, model)
+        return PageResult(page, characters, protect(painted, page, settings.protected))
+    height = scale.character_height(page_ink) or scale.HEIGHT
+    settled, stamps = settle(page_ink, characters, model)
+    restored = restore(page, settled, stamps, height, settings.paper == "white")
+    clean = protect(restored.page, page, settings.protected)
+    return PageResult(page, settled, clean, restored.kept, restored.removed)
 
 
 def _inks(pages: list[Page], method: str) -> list[np.ndarray]:

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from unblot.cleaning.restore import KEPT
 from unblot.files import write_whole
 from unblot.pipeline import PageResult, Result
 
@@ -26,6 +27,8 @@ def as_json(result: Result) -> dict[str, Any]:
             "classes": settings.schedule.classes or "auto",
             "threshold": settings.threshold,
             "seed": settings.seed,
+            "paper": settings.paper,
+            "protected": [list(box) for box in settings.protected],
             "iterations": settings.schedule.iterations,
         },
         "seconds": {stage: round(spent, 3) for stage, spent in result.seconds.items()},
@@ -74,6 +77,6 @@ def _page(index: int, page: PageResult) -> dict[str, Any]:
             }
             for each in page.characters
         ],
-        "kept": [],
-        "removed": [],
+        "kept": [{"box": list(box), "why": KEPT} for box in page.kept],
+        "removed": [{"box": list(box)} for box in page.removed],
     }

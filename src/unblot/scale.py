@@ -23,8 +23,12 @@ def page_ink(page: Page) -> Float[np.ndarray, "H W"]:
     """Give the page's ink; where characters are large, wider strokes count as ink."""
     found = ink(page)
     height = character_height(found)
-    reach = 2 * round(STROKE * height / 2) + 1 if height is not None else REACH
-    return ink(page, reach) if reach > REACH else found
+    return found if height is None or reach_for(height) == REACH else ink(page, reach_for(height))
+
+
+def reach_for(height: float) -> int:
+    """Give the width of what counts as ink among characters of a height."""
+    return max(REACH, 2 * round(STROKE * height / 2) + 1)
 
 
 def character_height(found: Float[np.ndarray, "H W"]) -> float | None:

@@ -55,7 +55,7 @@ def reproduce(
     baseline = None if ocr is None else score(made.truth, ocr)
     outcomes: list[Outcome] = []
     for seed in seeds:
-        settings = Settings(method="patch", seed=seed, schedule=PLAIN if plain else Schedule())
+        settings = Settings(method="patch", mode="repaint", seed=seed, schedule=PLAIN if plain else Schedule())
         try:
             result = clean([page], settings, device, watch=lambda at: watch(_of_seed(seed, at)))  # noqa: B023
         except NothingFoundError:

@@ -1,0 +1,170 @@
+"""The page with its dirt taken off: own ink stays, what dirt took is filled in, unknown writing is kept.
+
+Nothing is replaced by something like it: a character's pattern is used only where dirt lies over the character.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.spatial import cKDTree
+
+from unblot.cleaning.passes import Character
+from unblot.cleaning.stamps import Stamp
+from unblot.ink import ink_and_paper
+from unblot.page import Page, light_on_dark
+from unblot.scale import reach_for
+
+Box = tuple[int, int, int, int]
+
+AGREES = 0.25  # ink by which an instance may differ from its class's picture
+SURE = 0.9  # probability of a character below which its own ink stays as it is
+INKED = 0.4
+FAINT = 0.08  # ink below this is the paper's grain
+SHADED = 0.06  # of lightness: paper darker than the page's by more is stained
+OWNED = 0.5  # of a part's pixels: then it is a character's
+SMALLEST, TALLEST, WIDEST = 0.08, 2.2, 3.0  # of a character's height: what may be writing
+THIN, THICK = 0.4, 2.0  # of the characters' stroke width
+PALE = 0.55  # of the characters' ink
+ALONG, LEVEL = 5.0, 0.6  # heights to a known character of the same line, along it and up or down
+HALO = 3  # pixels around ink that are still its own
+TILE = 4.0  # heights: the paper's tone is looked at in squares of that size
+LIT = 80  # percentile of a square's lightness that is paper
+EVEN = 0.9  # of the usual tone: darker squares are stained, their paper is that of their neighbours
+
+KEPT = "unlearned mark on a text line"
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A restored page, the boxes of marks that were kept though nothing is known about them, and of those removed."""
+
+    page: Page
+    kept: list[Box]
+    removed: list[Box]
+
+
+def protect(cleaned: Page, page: Page, boxes: Sequence[Box]) -> Page:
+    """Put back what a page held inside of boxes, to the pixel."""
+    if not boxes:
+        return cleaned
+    pixels, before = cleaned.pixels.copy(), page.pixels
+    if before.ndim > pixels.ndim:
+        pixels = np.repeat(pixels[..., None], 3, 2)
+    for x0, y0, x1, y1 in boxes:
+        pixels[y0:y1, x0:x1] = before[y0:y1, x0:x1]
+    return replace(cleaned, pixels=pixels)
+
+
+def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height: float, white: bool) -> Restored:
+    """Give a page back without its dirt, on its own paper or on white."""
+    dark = light_on_dark(page.grey())
+    pixels = 255 - page.pixels if dark else page.pixels
+    ink, paper = ink_and_paper(page, reach_for(height))
+    own, painted = _characters(ink, page.darkness(), found, stamps)
+    kept, removed, keep = _marks(ink, own, found, height)
+    result = np.where(own, painted, np.where(keep, ink, 0))
+    tone = _tone(pixels, height)
+    stained = paper < tone.mean(2) - SHADED
+    changed = np.abs(result - ink) > FAINT
+    changed |= stained | (~own & ~keep & (ink > FAINT))
+    if white:
+        tone, changed = np.ones_like(tone), np.ones_like(changed)
+        result = np.where(result > FAINT, result, 0)
+    fresh = np.rint(255 * tone * (1 - result[..., None])).astype(np.uint8)
+    fresh = fresh[..., 0] if pixels.ndim == 2 else fresh
+    cleaned = np.where(changed if pixels.ndim == 2 else changed[..., None], fresh, pixels)
+    cleaned = 255 - cleaned if dark else cleaned
+    return Restored(replace(page, pixels=cleaned), kept, removed)
+
+
+def _characters(
+    ink: Float[np.ndarray, "H W"],
+    darkness: Float[np.ndarray, "H W"],
+    found: list[Character],
+    stamps: dict[int, Stamp],
+) -> tuple[Bool[np.ndarray, "H W"], Float[np.ndarray, "H W"]]:
+    """Paint every character: its own ink where that agrees with its class or dirt has not touched it."""
+    own = np.zeros(ink.shape, bool)
+    painted = np.zeros_like(ink)
+    for each in found:
+        stamp = stamps[each.c]
+        top, left = each.box[1] - stamp.seam, each.box[0] - stamp.seam
+        rows = slice(max(0, top), max(0, min(ink.shape[0], top + stamp.own.shape[0])))
+        columns = slice(max(0, left), max(0, min(ink.shape[1], left + stamp.own.shape[1])))
+        inner = (slice(rows.start - top, rows.stop - top), slice(columns.start - left, columns.stop - left))
+        mask, picture, seen = stamp.own[inner], stamp.picture[inner], ink[rows, columns]
+        if each.posterior >= SURE:
+            covered = (seen > picture + AGREES) | ((seen < picture - AGREES) & (darkness[rows, columns] > picture))
+            seen = np.where(covered, picture, seen)
+        part = painted[rows, columns]
+        np.maximum(part, np.where(mask, seen, 0), out=part)
+        own[rows, columns] |= mask
+    return own, painted
+
+
+def _marks(
+    ink: Float[np.ndarray, "H W"], own: Bool[np.ndarray, "H W"], found: list[Character], height: float
+) -> tuple[list[Box], list[Box], Bool[np.ndarray, "H W"]]:
+    """Part what is no character's into writing, which is kept, and dirt."""
+    inked = ink > INKED
+    count, parts, stats, middles = cv2.connectedComponentsWithStats(inked.astype(np.uint8))
+    area = np.maximum(stats[:, cv2.CC_STAT_AREA], 1)
+    owned = np.bincount(parts[own], minlength=count)
+    left_over = owned / area < OWNED
+    left_over[0] = False
+    width, tall = stats[:, cv2.CC_STAT_WIDTH], stats[:, cv2.CC_STAT_HEIGHT]
+    large = np.maximum(width, tall) > SMALLEST * height
+    depth = cv2.distanceTransform(inked.astype(np.uint8), cv2.DIST_L2, 5)
+    stroke = np.zeros(count)
+    np.maximum.at(stroke, parts.reshape(-1).astype(np.int64), depth.reshape(-1))
+    usual = float(np.median(stroke[~left_over & large])) if (~left_over & large)[1:].any() else height / 12
+    strength = np.bincount(parts.reshape(-1), ink.reshape(-1), minlength=count) / area
+    pale = PALE * float(np.median(ink[own & inked])) if (own & inked).any() else 0.0
+    writing = left_over & large & (tall < TALLEST * height) & (width < WIDEST * height)
+    writing &= (stroke > THIN * usual) & (stroke < THICK * usual) & (strength > pale)
+    writing &= owned < 0.2 * area
+    for k in np.nonzero(writing)[0]:
+        writing[k] = _on_a_line(middles[k], found, height)
+    halo = np.ones((2 * HALO + 1, 2 * HALO + 1), np.uint8)
+    keep = cv2.dilate(writing[parts].astype(np.uint8), halo) > 0
+    corners = stats[:, :4].astype(np.int64)
+    corners[:, 2:] += corners[:, :2]
+    gone = left_over & large & ~writing
+    boxes = [[(int(a), int(b), int(c), int(d)) for a, b, c, d in corners[chosen]] for chosen in (writing, gone)]
+    return boxes[0], boxes[1], keep & ~own
+
+
+def _on_a_line(middle: Float[np.ndarray, " 2"], found: list[Character], height: float) -> bool:
+    """Tell whether a known character stands beside a place."""
+    x, y = middle
+    return any(
+        abs((each.box[0] + each.box[2]) / 2 - x) < ALONG * height
+        and each.box[1] - LEVEL * height < y < each.box[3] + LEVEL * height
+        for each in found
+    )
+
+
+def _tone(pixels: np.ndarray, height: float) -> Float[np.ndarray, "H W D"]:
+    """Give the paper's tone all over the page, 0 to 1 in each channel, as it is where nothing stains it."""
+    values = pixels.astype(np.float32)[..., None] / 255 if pixels.ndim == 2 else pixels.astype(np.float32) / 255
+    tile = max(8, round(TILE * height))
+    rows, columns = (-(-length // tile) for length in values.shape[:2])
+    coarse = np.empty((rows, columns, values.shape[2]), np.float32)
+    for i in range(rows):
+        for j in range(columns):
+            coarse[i, j] = np.percentile(values[i * tile : (i + 1) * tile, j * tile : (j + 1) * tile], LIT, axis=(0, 1))
+    light = coarse.mean(2)
+    good = light > EVEN * np.median(light)
+    places = np.argwhere(good)
+    coarse = coarse[tuple(places[cKDTree(places).query(np.argwhere(np.ones_like(good)))[1]].T)].reshape(coarse.shape)
+    shape = (columns * tile, rows * tile)
+    wide = [
+        cv2.resize(np.ascontiguousarray(coarse[..., d]), shape, interpolation=cv2.INTER_LINEAR)
+        for d in range(coarse.shape[2])
+    ]
+    return np.stack(wide, 2)[: values.shape[0], : values.shape[1]]
