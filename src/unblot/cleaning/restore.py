@@ -24,6 +24,8 @@ Box = tuple[int, int, int, int]
 AGREES = 0.25  # ink by which an instance may differ from its class's picture
 SURE = 0.9  # probability of a character below which its own ink stays as it is
 INKED = 0.4
+FULL = 1.1  # the scanner blurs the edges of ink: this much fainter than they were printed
+HALF_TONE = 0.3  # ink of such edges
 FAINT = 0.08  # ink below this is the paper's grain
 SHADED = 0.06  # of lightness: paper darker than the page's by more is stained
 OWNED = 0.5  # of a part's pixels: then it is a character's
@@ -71,7 +73,7 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
     tone = _tone(pixels, height)
     stained = paper < tone.mean(2) - SHADED
     changed = np.abs(result - ink) > FAINT
-    changed |= stained | (~own & ~keep & (ink > FAINT))
+    changed |= stained | (~own & ~keep & (ink > FAINT)) | (own & (result > HALF_TONE))
     if white:
         tone, changed = np.ones_like(tone), np.ones_like(changed)
         result = np.where(result > FAINT, result, 0)
@@ -102,7 +104,7 @@ def _characters(
             covered = (seen > picture + AGREES) | ((seen < picture - AGREES) & (darkness[rows, columns] > picture))
             seen = np.where(covered, picture, seen)
         part = painted[rows, columns]
-        np.maximum(part, np.where(mask, seen, 0), out=part)
+        np.maximum(part, np.where(mask, np.minimum(FULL * seen, 1), 0), out=part)
         own[rows, columns] |= mask
     return own, painted
 
