@@ -13,7 +13,7 @@ from unblot.errors import UnblotError, UsageError
 from unblot.files import check_writable, read_text
 
 if TYPE_CHECKING:
-    from unblot.pipeline import Settings
+    from unblot.pipeline import Result, Settings
     from unblot.progress import Progress
 
 app = typer.Typer(
@@ -66,6 +66,7 @@ def clean(
         list[str] | None, typer.Option(help="x0,y0,x1,y1: nothing in this box changes; repeatable.")
     ] = None,
     json_file: Json = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML page to check the result with.")] = None,
     model: Annotated[Path | None, typer.Option(help="Use this model instead of learning.")] = None,
     save_model: Annotated[Path | None, typer.Option(help="Keep what was learned.")] = None,
     device: Device = "auto",
@@ -77,14 +78,13 @@ def clean(
     """Learn a page's characters from the page itself, and give the page back clean."""
     del debug
     targets = _targets(inputs, output)
-    for path in (*targets, json_file, save_model):
+    for path in (*targets, json_file, report, save_model):
         if path is not None:
             check_writable(path)
     from unblot import pipeline
     from unblot.device import choose_device
     from unblot.model import file as models
     from unblot.page import check_format, read_page, write_page
-    from unblot.result import write_result
 
     for target in targets:
         check_format(target)
@@ -97,13 +97,23 @@ def clean(
     for page, target in zip(result.pages, targets, strict=True):
         if page.clean is not None:
             write_page(page.clean, target)
-    if json_file is not None:
-        write_result(result, json_file)
-    if save_model is not None:
-        models.save_model(result.model, save_model)
+    _write_what_was_asked(result, json_file, report, save_model)
     if not quiet:
         for page, target in zip(result.pages, targets, strict=True):
             typer.echo(f"{target}: {len(page.characters)} characters of {result.model.characters} types")
+
+
+def _write_what_was_asked(result: Result, json_file: Path | None, report: Path | None, model: Path | None) -> None:
+    from unblot.model.file import save_model
+    from unblot.report import write_report
+    from unblot.result import write_result
+
+    if json_file is not None:
+        write_result(result, json_file)
+    if report is not None:
+        write_report(result, report)
+    if model is not None:
+        save_model(result.model, model)
 
 
 @app.command()
@@ -245,26 +255,37 @@ def score(
     result: Annotated[Path, typer.Argument(help="A result: RESULT.json.")],
     page: Annotated[int, typer.Option(help="Which page of the result, counted from 0.")] = 0,
     min_count: Annotated[int, typer.Option(help="Score only types with at least so many examples.")] = 1,
+    clean_page: Annotated[Path | None, typer.Option("--clean", help="The page before the dirt.")] = None,
+    image: Annotated[Path | None, typer.Option(help="The page that was cleaned, to compare pixels.")] = None,
+    dirty: Annotated[Path | None, typer.Option(help="The dirty page; the result's own source, if not given.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
     debug: Debug = False,
 ) -> None:
     """Say how well a result agrees with the truth: recall, false positives, substitutions, missed."""
     del debug
+    if (clean_page is None) != (image is None):
+        raise UsageError("--clean and --image go together: the page before the dirt, and the page that was cleaned")
     from dataclasses import asdict
 
     from unblot import score as scoring
 
     counted = scoring.score(scoring.read_truth(truth), scoring.read_result(result, page), min_count)
+    measures = {}
+    if clean_page is not None and image is not None:
+        source = dirty if dirty is not None else scoring.read_source(result, page)
+        measures = asdict(scoring.compare_pixels(clean_page, image, source))
     if as_json:
         import json
 
-        typer.echo(json.dumps({"recall": counted.recall, **asdict(counted)}))
+        typer.echo(json.dumps({"recall": counted.recall, **asdict(counted), **measures}))
         return
     typer.echo(f"recall           {counted.recall:.4f}  ({counted.correct} of {counted.characters})")
     typer.echo(f"false positives  {counted.false_positives}")
     typer.echo(f"substitutions    {counted.substitutions}")
     typer.echo(f"missed           {counted.missed}")
     typer.echo(f"types found      {counted.types_found} of {counted.types}")
+    for name, value in measures.items():
+        typer.echo(f"{name.replace('_', ' '):<17}{value:.4f}")
 
 
 @app.command()

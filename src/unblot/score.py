@@ -7,12 +7,17 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+import cv2
 import numpy as np
 from scipy.spatial import cKDTree
 
 from unblot.errors import InputError, UsageError
 from unblot.files import read_text
+from unblot.page import read_page
 
+DARK = 128  # pixels below this are ink
+LEAST_ERROR = 1e-6  # squared grey values: equal pages have a PSNR of 108
+NEAR = 2  # pixels around true ink that are neither ink nor dirt
 REACH = 0.4  # of the true box's larger side: how far apart the centres of a pair may be
 
 Box = tuple[float, float, float, float]
@@ -43,6 +48,37 @@ class Score:
     def recall(self) -> float:
         """Give the share of the true characters that were found and are of the right class."""
         return self.correct / self.characters if self.characters else 1.0
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """How a cleaned page's pixels agree with those of the page before the dirt.
+
+    The shares of true ink that is still dark and of dirt that is not; PSNR in decibels; DIBCO's F-measure.
+    """
+
+    ink_kept: float
+    dirt_removed: float
+    psnr: float
+    f_measure: float
+
+
+def compare_pixels(clean: Path, image: Path, dirty: Path) -> Pixels:
+    """Compare a cleaned page with the page before the dirt; dirt is what is dark on the dirty page alone."""
+    before, after, spoilt = (255 * read_page(path).grey() for path in (clean, image, dirty))
+    if not before.shape == after.shape == spoilt.shape:
+        raise InputError(f"{clean}, {image} and {dirty} differ in size; compare pictures of the same page")
+    ink, painted = before < DARK, after < DARK
+    far = cv2.distanceTransform((~ink).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE) > NEAR
+    dirt = (spoilt < DARK) & far
+    right = int((ink & painted).sum())
+    error = float(np.mean((before - after) ** 2))
+    return Pixels(
+        ink_kept=right / max(1, int(ink.sum())),
+        dirt_removed=1 - int((dirt & painted).sum()) / max(1, int(dirt.sum())),
+        psnr=float(10 * np.log10(255**2 / max(error, LEAST_ERROR))),
+        f_measure=2 * right / max(1, int(ink.sum()) + int(painted.sum())),
+    )
 
 
 def score(truth: list[Mark], found: list[Mark], min_count: int = 1) -> Score:
@@ -110,13 +146,21 @@ def read_truth(path: Path) -> list[Mark]:
 
 def read_result(path: Path, page: int = 0) -> list[Mark]:
     """Read the characters of one page of a result file."""
-    content = _read(path)
-    pages = content.get("pages")
+    return _marks(path, _page(path, page), "class")
+
+
+def read_source(path: Path, page: int = 0) -> Path:
+    """Read which file one page of a result file was cleaned from."""
+    return Path(str(_page(path, page).get("source", "")))
+
+
+def _page(path: Path, page: int) -> dict[str, object]:
+    pages = _read(path).get("pages")
     if not isinstance(pages, list):
         raise InputError(f"{path} is no result of unblot: it has no pages")
     if not 0 <= page < len(pages):
         raise UsageError(f"--page {page} is not in {path}, which has {len(pages)} pages, counted from 0")
-    return _marks(path, pages[page], "class")
+    return dict(pages[page])
 
 
 def _read(path: Path) -> dict[str, object]:

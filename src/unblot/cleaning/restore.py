@@ -23,15 +23,16 @@ Box = tuple[int, int, int, int]
 
 AGREES = 0.25  # ink by which an instance may differ from its class's picture
 SURE = 0.9  # probability of a character below which its own ink stays as it is
+DARK = 0.4  # lightness of a blot, in which ink hardly shows
 INKED = 0.4
 FULL = 1.1  # the scanner blurs the edges of ink: this much fainter than they were printed
 HALF_TONE = 0.3  # ink of such edges
 FAINT = 0.08  # ink below this is the paper's grain
-SHADED = 0.06  # of lightness: paper darker than the page's by more is stained
+SHADED = 0.03  # of lightness: paper darker than the page's by more is stained
 OWNED = 0.5  # of a part's pixels: then it is a character's
 SMALLEST, TALLEST, WIDEST = 0.08, 2.2, 3.0  # of a character's height: what may be writing
-THIN, THICK = 0.4, 2.0  # of the characters' stroke width
-PALE = 0.55  # of the characters' ink
+THIN, THICK = 0.4, 1.6  # of the characters' stroke width
+PALE = 0.75  # of the characters' ink
 ALONG, LEVEL = 5.0, 0.6  # heights to a known character of the same line, along it and up or down
 HALO = 3  # pixels around ink that are still its own
 TILE = 4.0  # heights: the paper's tone is looked at in squares of that size
@@ -67,11 +68,12 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
     dark = light_on_dark(page.grey())
     pixels = 255 - page.pixels if dark else page.pixels
     ink, paper = ink_and_paper(page, reach_for(height))
-    own, painted = _characters(ink, page.darkness(), found, stamps)
+    hidden = (page.darkness() > ink + AGREES) | (paper < DARK)
+    own, painted = _characters(ink, hidden, found, stamps)
     kept, removed, keep = _marks(ink, own, found, height)
     result = np.where(own, painted, np.where(keep, ink, 0))
     tone = _tone(pixels, height)
-    stained = paper < tone.mean(2) - SHADED
+    stained = cv2.dilate((paper < tone.mean(2) - SHADED).astype(np.uint8), np.ones((HALO, HALO), np.uint8)) > 0
     changed = np.abs(result - ink) > FAINT
     changed |= stained | (~own & ~keep & (ink > FAINT)) | (own & (result > HALF_TONE))
     if white:
@@ -86,11 +88,11 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
 
 def _characters(
     ink: Float[np.ndarray, "H W"],
-    darkness: Float[np.ndarray, "H W"],
+    hidden: Bool[np.ndarray, "H W"],
     found: list[Character],
     stamps: dict[int, Stamp],
 ) -> tuple[Bool[np.ndarray, "H W"], Float[np.ndarray, "H W"]]:
-    """Paint every character: its own ink where that agrees with its class or dirt has not touched it."""
+    """Paint every character: its own ink, and its class's where dirt lies over it."""
     own = np.zeros(ink.shape, bool)
     painted = np.zeros_like(ink)
     for each in found:
@@ -101,7 +103,7 @@ def _characters(
         inner = (slice(rows.start - top, rows.stop - top), slice(columns.start - left, columns.stop - left))
         mask, picture, seen = stamp.own[inner], stamp.picture[inner], ink[rows, columns]
         if each.posterior >= SURE:
-            covered = (seen > picture + AGREES) | ((seen < picture - AGREES) & (darkness[rows, columns] > picture))
+            covered = (seen > picture + AGREES) | hidden[rows, columns]
             seen = np.where(covered, picture, seen)
         part = painted[rows, columns]
         np.maximum(part, np.where(mask, np.minimum(FULL * seen, 1), 0), out=part)
