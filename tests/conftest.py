@@ -12,6 +12,8 @@ CHECKED = [
     "unblot.patches",
     "unblot.features",
     "unblot.ink",
+    "unblot.grid",
+    "unblot.scale",
     "unblot.cleaning",
     "unblot.pipeline",
 ] + [f"unblot.inference.{name}" for name in ("batch", "estep", "kernels_torch", "masks", "truncation")]

@@ -251,6 +251,6 @@ for (const page of document.querySelectorAll('.page')) {
       if (!data[what].length) place.textContent = 'nothing';
     }
   };
-  Promise.all([before.decode(), after.decode()]).then(fill);
+  addEventListener('load', fill);
 }
 """.replace("DOUBTS", str(DOUBTS))

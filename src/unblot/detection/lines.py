@@ -49,7 +49,7 @@ def find_lines(c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], classes
         solution = np.linalg.solve(weighted.T @ step + gauge, -weighted.T @ down)
         off = np.abs(down + step @ solution)
         spread = 1.48 * float(np.median(off))
-        weight = 1 / (1 + (off / max(spread, 0.5)) ** 2)
+        weight = 1 / (1 + (off / max(spread, 1.0)) ** 2)
     if spread > STRAIGHT:
         return None
     return Lines(solution[:classes], float(solution[classes]), spread)

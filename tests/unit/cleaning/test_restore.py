@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from unblot.cleaning.passes import Character
+from unblot.cleaning.restore import protect, restore
+from unblot.cleaning.stamps import Stamp
+from unblot.page import Page
+
+SEAM = 3
+LETTER = np.zeros((46, 36), np.float32)
+LETTER[SEAM:-SEAM, SEAM : SEAM + 8] = 1
+LETTER[20:28, SEAM:-SEAM] = 1
+STAMP = Stamp(np.asarray(LETTER > 0), 0.9 * LETTER, SEAM)
+PAPER = 240
+
+
+def page_of(places: list[tuple[int, int]]) -> np.ndarray:
+    pixels = np.full((300, 700), PAPER, np.uint8)
+    for top, left in places:
+        part = pixels[top - SEAM : top - SEAM + 46, left - SEAM : left - SEAM + 36]
+        part[LETTER > 0] = 24
+    return pixels
+
+
+PLACES = [(100, left) for left in range(60, 600, 60)]
+FOUND = [Character(0, 0, (left, top, left + 30, top + 40), 0.95, 0.99, None, 1) for top, left in PLACES]
+
+
+def restored(pixels: np.ndarray, found: list[Character] = FOUND, white: bool = False):
+    return restore(Page(pixels), found, {0: STAMP}, 40.0, white)
+
+
+def test_a_clean_page_goes_through_untouched():
+    before = page_of(PLACES)
+    after = restored(before).page.pixels
+    assert np.abs(after.astype(int) - before).max() <= 24
+    assert (np.abs(after.astype(int) - before) > 12).mean() < 0.08
+
+
+def test_a_stroke_is_removed_and_what_it_crossed_stays():
+    clean = page_of(PLACES)
+    dirty = clean.copy()
+    dirty[104:108, 20:680] = 60
+    result = restored(dirty)
+    after = result.page.pixels
+    ink = clean < 128
+    assert (after[ink] < 128).mean() > 0.99
+    assert (after[104:108][~ink[104:108]] > 128).all()
+    assert len(result.removed) == 1 or not result.removed  # the stroke and the letters it crosses are one part
+    assert not result.kept
+
+
+def test_a_letter_under_a_blot_comes_back_from_its_class():
+    clean = page_of(PLACES)
+    dirty = clean.copy()
+    dirty[80:160, 100:170] = 18
+    after = restored(dirty).page.pixels
+    box = np.s_[100:140, 120:150]
+    assert ((after[box] < 128) == (clean[box] < 128)).mean() > 0.97
+    assert np.median(after[82:96, 102:168]) > 200
+
+
+def test_unknown_writing_on_a_line_is_kept_and_a_blob_elsewhere_is_not():
+    dirty = page_of(PLACES)
+    dirty[100:140, 640:647] = 24  # a stroke of a letter's width beside the last letter
+    dirty[250:270, 300:330] = 24
+    result = restored(dirty)
+    assert result.kept == [(640, 100, 647, 140)]
+    assert result.removed == [(300, 250, 330, 270)]
+    assert (result.page.pixels[100:140, 640:647] < 128).all()
+    assert (result.page.pixels[250:270, 300:330] > 200).all()
+
+
+def test_a_doubtful_character_keeps_its_own_ink():
+    pixels = page_of(PLACES)
+    odd = np.s_[100:140, 60:68]
+    pixels[odd][10:20] = PAPER
+    pixels[odd][25:30] = 110
+    doubtful = [Character(0, 0, each.box, each.quality, 0.6, 1, 1) for each in FOUND]
+    after = restored(pixels, doubtful).page.pixels
+    assert (after[odd][10:20] > 200).all()
+    assert np.abs(after[odd][26:29].astype(int) - 110).max() < 20
+
+
+def test_white_paper_is_white_and_protected_boxes_do_not_change():
+    dirty = page_of(PLACES)
+    dirty[200:220, 20:680] = 90
+    result = restored(dirty, white=True)
+    assert result.page.pixels[50, 50] == 255
+    kept = protect(result.page, Page(dirty), [(100, 190, 300, 230)])
+    np.testing.assert_array_equal(kept.pixels[190:230, 100:300], dirty[190:230, 100:300])
+    assert (kept.pixels[200:220, 400:500] == 255).all()
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_light_writing_on_dark_paper_and_colour_come_back_as_they_were(channels):
+    clean = page_of(PLACES)
+    dirty = clean.copy()
+    dirty[104:108, 20:680] = 60
+    pixels = 255 - dirty if channels == 1 else np.stack([dirty, dirty, dirty // 2], 2)
+    after = restored(pixels).page.pixels
+    assert after.shape == pixels.shape
+    paper = after[50, 300]
+    np.testing.assert_allclose(paper, pixels[50, 300], atol=8)
+    np.testing.assert_allclose(after[106, 640], pixels[50, 300], atol=12)

@@ -1,0 +1,99 @@
+"""Two made-up letters, one with a dot, on a page with a stroke: what repeats is found, whole, and once."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from unblot.grid import FRAME, Grid, make_grid
+from unblot.learning.merging import merge
+from unblot.learning.seeds import Seed, find_seeds
+from unblot.learning.windows import evidence, fit, own_shape, page_background, within
+from unblot.model.theta import Theta
+
+PLACES = [(top, left) for top in range(60, 700, 110) for left in range(60, 800, 90)]
+
+
+def dotted(page: np.ndarray, top: int, left: int) -> None:
+    page[top + 16 : top + 48, left + 10 : left + 18] = 1
+    page[top : top + 8, left + 10 : left + 18] = 1
+
+
+def ring(page: np.ndarray, top: int, left: int) -> None:
+    cv2.circle(page, (left + 20, top + 28), 18, 1.0, 6)
+
+
+@pytest.fixture(scope="module")
+def grid() -> Grid:
+    page = np.zeros((800, 900), np.float32)
+    for number, (top, left) in enumerate(PLACES):
+        (dotted, ring)[number % 2](page, top, left)
+    cv2.line(page, (0, 80), (899, 700), 1.0, 4)
+    return make_grid(page, 48.0, torch.device("cpu"))
+
+
+def test_both_letters_start_a_class_and_the_dot_comes_with_its_stem(grid):
+    seeds = find_seeds(grid, 0)
+    assert len(seeds) == 2
+    heights = sorted(int(np.ptp(np.nonzero((seed.part > 0.5).any(1))[0])) + 1 for seed in seeds)
+    assert heights == [pytest.approx(20, abs=2), pytest.approx(24, abs=2)]
+    assert sum(len(seed.corners) for seed in seeds) > 0.6 * len(PLACES)
+
+
+def test_no_ink_and_nothing_that_repeats_start_nothing():
+    blank = np.zeros((300, 300), np.float32)
+    assert find_seeds(make_grid(blank, 48.0, torch.device("cpu")), 0) == []
+    blank[100:140, 100:130] = 1
+    assert find_seeds(make_grid(blank, 48.0, torch.device("cpu")), 0) == []
+
+
+def learned(grid: Grid, seeds: list[Seed]) -> tuple[Theta, list, torch.Tensor]:
+    log_H = page_background(grid).log_prob(grid.cells)
+    theta = fit(grid, log_H, [seed.corners for seed in seeds])
+    shapes = [own_shape(theta.W[k, ..., 0].numpy(), theta.A[k].numpy(), s.part) for k, s in enumerate(seeds)]
+    return within(theta, shapes), shapes, log_H
+
+
+def test_patterns_are_the_letters_and_their_evidence_is_at_their_places(grid):
+    seeds = find_seeds(grid, 0)
+    theta, shapes, log_H = learned(grid, seeds)
+    for c, (seed, shape) in enumerate(zip(seeds, shapes, strict=True)):
+        ink = theta.W[c, ..., 0].numpy()[shape.own]
+        assert np.median(ink) > 0.7
+        assert theta.A[c].numpy()[~cv2.dilate(shape.own.astype(np.uint8), np.ones((9, 9))).astype(bool)].max() == 0
+        there = evidence(grid, log_H, theta, np.full(len(seed.corners), c), seed.corners)
+        aside = evidence(grid, log_H, theta, np.full(len(seed.corners), c), grid.inside(seed.corners + 9))
+        assert np.median(there) > 100
+        assert np.median(aside) < 0
+
+
+def test_evidence_of_the_page_is_that_of_the_window_alone(grid):
+    """The page as one patch gives what the E-step gives for the frame cut out of it."""
+    from unblot.inference.batch import Batch, States
+    from unblot.inference.estep import posterior_on
+    from unblot.model.likelihood import terms
+
+    seeds = find_seeds(grid, 0)
+    theta, _, log_H = learned(grid, seeds)
+    corners = seeds[1].corners[:5]
+    batch = Batch(
+        grid.windows(grid.cells[..., 0], corners)[..., None].contiguous(), grid.windows(log_H, corners).contiguous()
+    )
+    tables = terms(theta, FRAME)
+    c = torch.ones(5, dtype=torch.int64)
+    alone = posterior_on(batch, tables, States(torch.arange(5), c, torch.zeros_like(c))).log_evidence - tables.prior[1]
+    everywhere = evidence(grid, log_H, theta, c.numpy(), corners)
+    np.testing.assert_allclose(everywhere, alone.numpy(), rtol=1e-4, atol=1e-2)
+
+
+def test_halves_of_a_class_are_merged_and_different_letters_are_not(grid):
+    first, second = find_seeds(grid, 0)
+    halves = [Seed(first.corners[0::2], first.part), Seed(first.corners[1::2], first.part), second]
+    theta, shapes, log_H = learned(grid, halves)
+    of_class = np.repeat(np.arange(3), [len(s.corners) for s in halves])
+    found = evidence(grid, log_H, theta, of_class, np.concatenate([s.corners for s in halves]))
+    typical = np.array([np.median(found[of_class == c]) for c in range(3)], np.float32)
+    merged = merge(grid, log_H, theta, halves, shapes, typical)
+    assert sorted(len(seed.corners) for seed in merged) == sorted([len(first.corners), len(second.corners)])
