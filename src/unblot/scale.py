@@ -16,14 +16,25 @@ LARGEST = 1 / 8  # of the page: higher parts are no characters
 SPREAD = 0.12  # of a height's logarithm: how far the heights of one page's letters lie apart
 GREATEST = 4.0  # more enlarging shows nothing more
 ENOUGH = 0.05  # a logarithm of the factor below this is not worth resampling
+STRONG, FAINTEST = 0.75, 0.2  # ink that most pages have, and that a page must have to be strengthened to it
 STROKE = 0.55  # of a character's height: a stroke that thick still is ink
 
 
 def page_ink(page: Page) -> Float[np.ndarray, "H W"]:
-    """Give the page's ink; where characters are large, wider strokes count as ink."""
-    found = ink(page)
+    """Give the page's ink; where characters are large, wider strokes count as ink, where all is pale, pale ink."""
+    found = strengthened(ink(page))
     height = character_height(found)
-    return found if height is None or reach_for(height) == REACH else ink(page, reach_for(height))
+    if height is None or reach_for(height) == REACH:
+        return found
+    return strengthened(ink(page, reach_for(height)))
+
+
+def strengthened(found: Float[np.ndarray, "H W"]) -> Float[np.ndarray, "H W"]:
+    """Bring pale ink to the strength of other pages'."""
+    level, _ = cv2.threshold(np.rint(255 * found).astype(np.uint8), 0, 255, cv2.THRESH_OTSU)
+    inked = found[found > level / 255]
+    usual = float(np.median(inked)) if len(inked) else 1.0
+    return found if usual >= STRONG else np.minimum(found * (STRONG / max(usual, FAINTEST)), 1).astype(np.float32)
 
 
 def reach_for(height: float) -> int:
@@ -43,7 +54,7 @@ def character_height(found: Float[np.ndarray, "H W"]) -> float | None:
         return None
     logs = np.log(height[likely])
     grid = np.linspace(logs.min(), logs.max(), 200)
-    density = np.exp(-0.5 * ((grid[:, None] - logs) / SPREAD) ** 2).sum(1)
+    density = np.exp(-0.5 * ((grid[:, None] - logs) / SPREAD) ** 2) @ height[likely]
     mode = np.exp(grid[density.argmax()])
     near = np.abs(logs - np.log(mode)) < 0.5
     return float(np.median(height[likely][near]))

@@ -31,9 +31,10 @@ FAINT = 0.08  # ink below this is the paper's grain
 SHADED = 0.03  # of lightness: paper darker than the page's by more is stained
 OWNED = 0.5  # of a part's pixels: then it is a character's
 SMALLEST, TALLEST, WIDEST = 0.08, 2.2, 3.0  # of a character's height: what may be writing
-THIN, THICK = 0.4, 1.6  # of the characters' stroke width
-PALE = 0.75  # of the characters' ink
+THIN, THICK = 0.4, 2.2  # of the characters' stroke width
+PALE = 0.65  # of the characters' ink
 ALONG, LEVEL = 5.0, 0.6  # heights to a known character of the same line, along it and up or down
+HIDDEN = 0.1  # of a part's pixels that may lie under a blot
 HALO = 3  # pixels around ink that are still its own
 TILE = 4.0  # heights: the paper's tone is looked at in squares of that size
 LIT = 80  # percentile of a square's lightness that is paper
@@ -70,12 +71,12 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
     ink, paper = ink_and_paper(page, reach_for(height))
     hidden = (page.darkness() > ink + AGREES) | (paper < DARK)
     own, painted = _characters(ink, hidden, found, stamps)
-    kept, removed, keep = _marks(ink, own, found, height)
-    result = np.where(own, painted, np.where(keep, ink, 0))
+    kept, removed, keep = _marks(ink, own, hidden, found, height)
+    result = np.where(keep, np.minimum(FULL * ink, 1), np.where(own, painted, 0))
     tone = _tone(pixels, height)
     stained = cv2.dilate((paper < tone.mean(2) - SHADED).astype(np.uint8), np.ones((HALO, HALO), np.uint8)) > 0
     changed = np.abs(result - ink) > FAINT
-    changed |= stained | (~own & ~keep & (ink > FAINT)) | (own & (result > HALF_TONE))
+    changed |= stained | (~own & ~keep & (ink > FAINT)) | (result > HALF_TONE)
     if white:
         tone, changed = np.ones_like(tone), np.ones_like(changed)
         result = np.where(result > FAINT, result, 0)
@@ -112,44 +113,59 @@ def _characters(
 
 
 def _marks(
-    ink: Float[np.ndarray, "H W"], own: Bool[np.ndarray, "H W"], found: list[Character], height: float
+    ink: Float[np.ndarray, "H W"],
+    own: Bool[np.ndarray, "H W"],
+    hidden: Bool[np.ndarray, "H W"],
+    found: list[Character],
+    height: float,
 ) -> tuple[list[Box], list[Box], Bool[np.ndarray, "H W"]]:
-    """Part what is no character's into writing, which is kept, and dirt."""
+    """Tell writing that no dirt touches, known or not, from the rest: it stays as it is.
+
+    Gives the boxes of the unknown marks that are kept and of those that are not, and the pixels that stay.
+    """
     inked = ink > INKED
     count, parts, stats, middles = cv2.connectedComponentsWithStats(inked.astype(np.uint8))
+    flat = parts.reshape(-1).astype(np.int64)
     area = np.maximum(stats[:, cv2.CC_STAT_AREA], 1)
-    owned = np.bincount(parts[own], minlength=count)
-    left_over = owned / area < OWNED
-    left_over[0] = False
+    owned, covered = (np.bincount(parts[mask], minlength=count) / area for mask in (own & inked, hidden & inked))
     width, tall = stats[:, cv2.CC_STAT_WIDTH], stats[:, cv2.CC_STAT_HEIGHT]
     large = np.maximum(width, tall) > SMALLEST * height
-    depth = cv2.distanceTransform(inked.astype(np.uint8), cv2.DIST_L2, 5)
+    large[0] = False
     stroke = np.zeros(count)
-    np.maximum.at(stroke, parts.reshape(-1).astype(np.int64), depth.reshape(-1))
-    usual = float(np.median(stroke[~left_over & large])) if (~left_over & large)[1:].any() else height / 12
-    strength = np.bincount(parts.reshape(-1), ink.reshape(-1), minlength=count) / area
-    pale = PALE * float(np.median(ink[own & inked])) if (own & inked).any() else 0.0
-    writing = left_over & large & (tall < TALLEST * height) & (width < WIDEST * height)
+    np.maximum.at(stroke, flat, cv2.distanceTransform(inked.astype(np.uint8), cv2.DIST_L2, 5).reshape(-1))
+    known = large & (owned > OWNED)
+    usual = float(np.median(stroke[known])) if known.any() else height / 12
+    strength = np.bincount(flat, ink.reshape(-1), minlength=count) / area
+    pale = PALE * float(np.median(strength[known])) if known.any() else 0.0
+    writing = large & (tall < TALLEST * height) & (width < WIDEST * height) & (covered < HIDDEN)
     writing &= (stroke > THIN * usual) & (stroke < THICK * usual) & (strength > pale)
-    writing &= owned < 0.2 * area
-    for k in np.nonzero(writing)[0]:
-        writing[k] = _on_a_line(middles[k], found, height)
+    writing[writing] = _on_a_line(middles[writing], found, height)
     halo = np.ones((2 * HALO + 1, 2 * HALO + 1), np.uint8)
     keep = cv2.dilate(writing[parts].astype(np.uint8), halo) > 0
     corners = stats[:, :4].astype(np.int64)
     corners[:, 2:] += corners[:, :2]
-    gone = left_over & large & ~writing
-    boxes = [[(int(a), int(b), int(c), int(d)) for a, b, c, d in corners[chosen]] for chosen in (writing, gone)]
-    return boxes[0], boxes[1], keep & ~own
+    unknown = large & (owned <= OWNED)
+    boxes = [
+        [(int(a), int(b), int(c), int(d)) for a, b, c, d in corners[unknown & chosen]] for chosen in (writing, ~writing)
+    ]
+    return boxes[0], boxes[1], keep & ~(own & ~writing[parts] & inked)
 
 
-def _on_a_line(middle: Float[np.ndarray, " 2"], found: list[Character], height: float) -> bool:
-    """Tell whether a known character stands beside a place."""
-    x, y = middle
-    return any(
-        abs((each.box[0] + each.box[2]) / 2 - x) < ALONG * height
-        and each.box[1] - LEVEL * height < y < each.box[3] + LEVEL * height
-        for each in found
+def _on_a_line(middles: Float[np.ndarray, "M 2"], found: list[Character], height: float) -> Bool[np.ndarray, " M"]:
+    """Tell at which places a known character stands on the same line close by."""
+    if not found:
+        return np.zeros(len(middles), bool)
+    x0, y0, x1, y1 = np.array([each.box for each in found], float).T
+    return np.array(
+        [
+            bool(
+                (
+                    (np.abs((x0 + x1) / 2 - x) < ALONG * height) & (y0 - LEVEL * height < y) & (y < y1 + LEVEL * height)
+                ).any()
+            )
+            for x, y in middles
+        ],
+        bool,
     )
 
 

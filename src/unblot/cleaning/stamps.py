@@ -56,6 +56,17 @@ def settle(
     return moved, stamps
 
 
+def agreement(ink: Float[np.ndarray, "H W"], found: list[Character], stamps: dict[int, Stamp]) -> dict[int, float]:
+    """Give each class's median correlation of its instances with its picture: low where they are no character."""
+    values = defaultdict(list)
+    for each in found:
+        stamp = stamps[each.c]
+        seen, picture = _around(ink, each.box, stamp.seam)[stamp.own], stamp.picture[stamp.own]
+        spread = float(seen.std() * picture.std())
+        values[each.c].append(float(((seen - seen.mean()) * (picture - picture.mean())).mean()) / max(spread, 1e-6))
+    return {c: float(np.median(of_class)) for c, of_class in values.items()}
+
+
 def own_pixels(model: Model, c: int, shape: tuple[int, int], seam: int) -> Bool[np.ndarray, "h w"]:
     """Give the pixels that are a class's own, in its box of a shape with a seam around it."""
     left, top, right, bottom = model.boxes[c].tolist()

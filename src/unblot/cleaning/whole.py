@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unblot.cleaning.passes import Character
-from unblot.cleaning.stamps import settle
+from unblot.cleaning.stamps import agreement, settle
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.lines import find_lines, on_a_line
 from unblot.detection.owners import Ink, owners, probabilities, standing_classes
@@ -25,6 +25,7 @@ from unblot.scale import HEIGHT, character_height, scale_factor, scaled
 LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that looks like a part of it
 ON_A_LINE, OFF_LINES = 0.2, 0.6  # the same, where the page has lines
 TEACHING = 0.6  # of the same: only such instances teach
+AGREED = 0.78  # correlation of a class's instances with its picture: curves that are alike by chance have less
 GAP = 100  # pixels between pages that are learned from together
 FAINTEST = 0.01  # ink of a cell that is a character's own
 NOTHING = "the input is left as it is, nothing was written"
@@ -95,7 +96,9 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
         box = grid.box(tuple(found.corner[k].tolist()), tuple(model.boxes[c].tolist()))
         characters.append(Character(int(character[c]), c, box, float(found.quality[k]), float(p), second, 1))
     watch(Progress("detection", 3, 3, "done"))
-    return settle(found_ink, characters, model)[0]
+    settled, stamps = settle(found_ink, characters, model)
+    alike = agreement(found_ink, settled, stamps)
+    return [each for each in settled if alike[each.c] > AGREED]
 
 
 def _all_pages(inks: list[Float[np.ndarray, "_ _"]], device: torch.device) -> tuple[Grid, float]:
