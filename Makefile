@@ -13,9 +13,9 @@ setup: .venv/installed
 
 demo: setup
 	mkdir -p out/demo
-	$(BIN)/unblot clean examples/dirty.png -o out/demo/clean.png --json out/demo/result.json
+	$(BIN)/unblot clean examples/dirty.png -o out/demo/clean.png --json out/demo/result.json --report out/demo/report.html
 	$(BIN)/unblot score examples/dirty.truth.json out/demo/result.json
-	@echo "the dirty page: examples/dirty.png; the clean page: out/demo/clean.png; what was found: out/demo/result.json"
+	@echo "the dirty page: examples/dirty.png; the clean page: out/demo/clean.png; the report: out/demo/report.html"
 
 test: setup
 	$(BIN)/python -m pytest
