@@ -27,6 +27,7 @@ DARK = 0.4  # lightness of a blot, in which ink hardly shows
 INKED = 0.4
 FULL = 1.1  # the scanner blurs the edges of ink: this much fainter than they were printed
 HALF_TONE = 0.3  # ink of such edges
+DIRTY = 0.02  # of a page's ink or paper that changes, for its edges to be made stronger too
 FAINT = 0.08  # ink below this is the paper's grain
 SHADED = 0.03  # of lightness: paper darker than the page's by more is stained
 OWNED = 0.5  # of a part's pixels: then it is a character's
@@ -72,11 +73,13 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
     hidden = (page.darkness() > ink + AGREES) | (paper < DARK)
     own, painted = _characters(ink, hidden, found, stamps)
     kept, removed, keep = _marks(ink, own, hidden, found, height)
-    result = np.where(keep, np.minimum(FULL * ink, 1), np.where(own, painted, 0))
+    result = np.where(keep, ink, np.where(own, painted, 0))
     tone = _tone(pixels, height)
     stained = cv2.dilate((paper < tone.mean(2) - SHADED).astype(np.uint8), np.ones((HALO, HALO), np.uint8)) > 0
-    changed = np.abs(result - ink) > FAINT
-    changed |= stained | (~own & ~keep & (ink > FAINT)) | (result > HALF_TONE)
+    changed = (np.abs(result - ink) > FAINT) | stained | (~own & ~keep & (ink > FAINT))
+    if (changed & (ink > INKED)).sum() > DIRTY * (ink > INKED).sum() or stained.mean() > DIRTY:
+        changed |= result > HALF_TONE
+        result = np.minimum(FULL * result, 1)
     if white:
         tone, changed = np.ones_like(tone), np.ones_like(changed)
         result = np.where(result > FAINT, result, 0)
@@ -107,7 +110,7 @@ def _characters(
             covered = (seen > picture + AGREES) | hidden[rows, columns]
             seen = np.where(covered, picture, seen)
         part = painted[rows, columns]
-        np.maximum(part, np.where(mask, np.minimum(FULL * seen, 1), 0), out=part)
+        np.maximum(part, np.where(mask, seen, 0), out=part)
         own[rows, columns] |= mask
     return own, painted
 
