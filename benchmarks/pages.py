@@ -25,8 +25,8 @@ PAGES = {
     "umlaut": ("liberation/LiberationSerif-Regular", "äöüaouijnse", {"size": 48}),
     "hebrew": ("noto/NotoSerifHebrew-Regular", "אבגדהוזחטיכלמנ", {"size": 52}),
     "runic": ("noto/NotoSansRunic-Regular", "ᚠᚢᚦᚨᚱᚲᚷᚹᚺᚾ", {"size": 52}),
-    "greek": ("liberation/LiberationSerif-Regular", "αβγδεζηθκλμνπρσ", {"size": 48}),  # noqa: RUF001
-    "cyr": ("liberation/LiberationSerif-Regular", "абвгдеыиклмнюш", {"size": 48}),  # noqa: RUF001
+    "greek": ("liberation/LiberationSerif-Regular", "αβγδεζηθκλμνπρσ", {"size": 48}),
+    "cyr": ("liberation/LiberationSerif-Regular", "абвгдеыиклмнюш", {"size": 48}),
     "armen": ("noto/NotoSerifArmenian-Regular", "աբգդեզէըթժ", {"size": 50}),
     "deva": ("noto/NotoSansDevanagari-Regular", "कखगघचजटत", {"size": 54}),
     "georg": ("noto/NotoSerifGeorgian-Regular", "აბგდევზთიკ", {"size": 50}),
