@@ -32,7 +32,7 @@ def test_blank_paper_has_no_height():
 @pytest.mark.parametrize("height", [14, 30, 47, 120])
 def test_characters_of_all_heights_become_about_as_high(height):
     page = rows_of_boxes(height, (1200, 1200))
-    found = character_height(scaled(page, scale_factor(height)))
+    found = character_height(scaled(page, scale_factor(float(height))))
     assert found == pytest.approx(48, rel=0.1)
 
 
