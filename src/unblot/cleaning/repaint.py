@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from unblot.cleaning.passes import Character
-from unblot.cleaning.stamps import own_pixels
+from unblot.cleaning.stamps import around, own_pixels
 from unblot.model.file import Model
 from unblot.page import Page, light_on_dark
 
@@ -25,11 +25,7 @@ def exemplars(
     for number, each in sorted(best.items()):
         x0, y0, x1, y1 = each.box
         own = own_pixels(model, each.c, (y1 - y0, x1 - x0), 0)
-        x, y = max(0, x0), max(0, y0)
-        picture = np.zeros(own.shape, np.float32)
-        seen = ink[y:y1, x:x1]
-        picture[y - y0 : y - y0 + seen.shape[0], x - x0 : x - x0 + seen.shape[1]] = seen
-        chosen[number] = (each, np.where(own, picture, 0))
+        chosen[number] = (each, np.where(own, around(ink, each.box, 0), 0))
     return chosen
 
 

@@ -41,7 +41,7 @@ def settle(
         x0, y0, x1, y1 = found[numbers[0]].box
         seam, play = (max(1, round(share * max(y1 - y0, x1 - x0))) for share in (SEAM, PLAY))
         own = own_pixels(model, c, (y1 - y0, x1 - x0), seam)
-        wide = [_around(ink, found[n].box, seam + play) for n in numbers]
+        wide = [around(ink, found[n].box, seam + play) for n in numbers]
         best = sorted(range(len(numbers)), key=lambda k: -found[numbers[k]].quality)[:MOST]
         places = [(play, play)] * len(numbers)
         for _ in range(TURNS):
@@ -61,7 +61,7 @@ def agreement(ink: Float[np.ndarray, "H W"], found: list[Character], stamps: dic
     values = defaultdict(list)
     for each in found:
         stamp = stamps[each.c]
-        seen, picture = _around(ink, each.box, stamp.seam)[stamp.own], stamp.picture[stamp.own]
+        seen, picture = around(ink, each.box, stamp.seam)[stamp.own], stamp.picture[stamp.own]
         spread = float(seen.std() * picture.std())
         values[each.c].append(float(((seen - seen.mean()) * (picture - picture.mean())).mean()) / max(spread, 1e-6))
     return {c: float(np.median(of_class)) for c, of_class in values.items()}
@@ -80,7 +80,7 @@ def own_pixels(model: Model, c: int, shape: tuple[int, int], seam: int) -> Bool[
     return np.asarray(cv2.dilate(np.pad(own, seam).astype(np.uint8), disc) > 0)
 
 
-def _around(ink: np.ndarray, box: tuple[int, int, int, int], by: int) -> np.ndarray:
+def around(ink: np.ndarray, box: tuple[int, int, int, int], by: int) -> np.ndarray:
     """Cut out a box with a margin; beyond the page there is no ink."""
     x0, y0, x1, y1 = box
     top, left, bottom, right = y0 - by, x0 - by, y1 + by, x1 + by

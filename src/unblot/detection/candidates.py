@@ -13,9 +13,9 @@ from torch import Tensor
 
 from unblot.detection.quality import quality
 from unblot.grid import FRAME, Grid
-from unblot.inference.batch import Batch, States
+from unblot.inference.batch import States
 from unblot.inference.masks import mask_posterior
-from unblot.learning.windows import evidence
+from unblot.learning.windows import evidence, frames
 from unblot.model.likelihood import terms
 from unblot.model.theta import Theta
 
@@ -136,9 +136,8 @@ def _qualities(
     for begin in range(0, len(c), CHUNK):
         some = slice(begin, begin + CHUNK)
         of_class = torch.from_numpy(c[some]).to(theta.W.device)
-        Y = grid.windows(grid.cells[..., 0], corner[some])[..., None].contiguous()
-        batch = Batch(Y, grid.windows(log_H, corner[some]).contiguous())
-        states = States(torch.arange(len(of_class), device=Y.device), of_class, torch.zeros_like(of_class))
+        batch = frames(grid, log_H, corner[some])
+        states = States(torch.arange(batch.N, device=of_class.device), of_class, torch.zeros_like(of_class))
         A = -torch.expm1(tables.absent[of_class])
         parts.append(quality(A, mask_posterior(batch, tables, states)).cpu().numpy())
     return np.concatenate(parts)

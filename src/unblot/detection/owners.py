@@ -32,6 +32,11 @@ class Ink:
     top: int
     left: int
 
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Row and column of the box's middle in the frame."""
+        return self.top + self.cells.shape[0] / 2, self.left + self.cells.shape[1] / 2
+
 
 def owners(
     found: Candidates, inks: list[Ink], typical: Float[np.ndarray, " C"], turns: int = MOST_TURNS
@@ -99,8 +104,7 @@ def _rivals(found: Candidates, inks: list[Ink]) -> list[Int[np.ndarray, " _"]]:
 
 
 def _middles(found: Candidates, inks: list[Ink]) -> Float[np.ndarray, "S 2"]:
-    middle = np.array([(ink.top + ink.cells.shape[0] / 2, ink.left + ink.cells.shape[1] / 2) for ink in inks])
-    return np.asarray(found.corner + middle[found.c])
+    return np.asarray(found.corner + np.array([ink.middle for ink in inks])[found.c])
 
 
 def standing_classes(
@@ -134,14 +138,12 @@ def _piece(c: int, found: Candidates, inks: list[Ink], examples: Int[np.ndarray,
         return 0.0
     own = found[found.c == c]
     tree = cKDTree(_middles(larger, inks))
-    middle = np.array((inks[c].top + inks[c].cells.shape[0] / 2, inks[c].left + inks[c].cells.shape[1] / 2))
     near_own = cKDTree(own.corner) if len(own.c) else None
     inside = 0
     for corner in examples:
-        at_most = CLOSE if near_own is not None else 0
-        here = near_own.query_ball_point(corner, at_most) if near_own is not None else []
+        here = near_own.query_ball_point(corner, CLOSE) if near_own is not None else []
         evidence = max((float(own.evidence[k]) for k in here), default=0.0)
-        for k in tree.query_ball_point(corner + middle, np.hypot(*FRAME) / 2):
+        for k in tree.query_ball_point(corner + inks[c].middle, np.hypot(*FRAME) / 2):
             whole = inks[larger.c[k]]
             covers = _shared(inks[c], corner, whole, larger.corner[k]) > COVERED * size[c]
             if covers and larger.evidence[k] > evidence:

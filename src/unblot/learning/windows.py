@@ -15,7 +15,7 @@ from unblot.inference.batch import Batch, States
 from unblot.inference.estep import posterior_on, statistics
 from unblot.inference.kernels import kernels_for
 from unblot.learning.mstep import mstep
-from unblot.model.background import Background, fit_background
+from unblot.model.background import MOST_VALUES, Background, fit_background
 from unblot.model.likelihood import terms
 from unblot.model.theta import Theta
 
@@ -30,7 +30,6 @@ SPECK = 4  # cells
 GAP = 3  # cells between the pieces of a broken character
 STACKED = 0.6  # share of its width that a dot has above or below its letter
 RING = 3  # cells around a character's ink that its pattern takes in
-MOST_VALUES = 400_000
 
 
 @dataclass(frozen=True)
@@ -53,14 +52,19 @@ def page_background(grid: Grid) -> Background:
     return fit_background(values + LEAST_VARIANCE**0.5 * noise).to(grid.cells.device)
 
 
+def frames(grid: Grid, log_H: Float[Tensor, "G1 G2"], corners: Int[np.ndarray, "N 2"]) -> Batch:
+    """Cut frames out of the page, patches of exactly a pattern's size."""
+    Y = grid.windows(grid.cells[..., 0], corners)[..., None].contiguous()
+    return Batch(Y, grid.windows(log_H, corners).contiguous())
+
+
 def fit(grid: Grid, log_H: Float[Tensor, "G1 G2"], members: list[Int[np.ndarray, "_ 2"]]) -> Theta:
     """Learn the pattern of each class from the frames at the corners of its members."""
     corners = np.concatenate(members)
     device = grid.cells.device
     c = torch.from_numpy(np.repeat(np.arange(len(members)), [len(m) for m in members])).to(device)
-    Y = grid.windows(grid.cells[..., 0], corners)[..., None].contiguous()
-    batch = Batch(Y, grid.windows(log_H, corners).contiguous())
-    W = torch.stack([Y[c == k].median(0).values for k in range(len(members))])
+    batch = frames(grid, log_H, corners)
+    W = torch.stack([batch.Y[c == k].median(0).values for k in range(len(members))])
     pi = torch.bincount(c).to(W) / len(c)
     theta = Theta(W, torch.full_like(W, START_VARIANCE), torch.full_like(W[..., 0], START), pi)
     states = States(torch.arange(len(c), device=device), c, torch.zeros_like(c))

@@ -10,7 +10,7 @@ import torch
 from unblot.grid import FRAME, Grid, make_grid
 from unblot.learning.merging import merge
 from unblot.learning.seeds import Seed, find_seeds
-from unblot.learning.windows import evidence, fit, own_shape, page_background, within
+from unblot.learning.windows import evidence, fit, frames, own_shape, page_background, within
 from unblot.model.theta import Theta
 
 PLACES = [(top, left) for top in range(60, 700, 110) for left in range(60, 800, 90)]
@@ -71,16 +71,14 @@ def test_patterns_are_the_letters_and_their_evidence_is_at_their_places(grid):
 
 def test_evidence_of_the_page_is_that_of_the_window_alone(grid):
     """The page as one patch gives what the E-step gives for the frame cut out of it."""
-    from unblot.inference.batch import Batch, States
+    from unblot.inference.batch import States
     from unblot.inference.estep import posterior_on
     from unblot.model.likelihood import terms
 
     seeds = find_seeds(grid, 0)
     theta, _, log_H = learned(grid, seeds)
     corners = seeds[1].corners[:5]
-    batch = Batch(
-        grid.windows(grid.cells[..., 0], corners)[..., None].contiguous(), grid.windows(log_H, corners).contiguous()
-    )
+    batch = frames(grid, log_H, corners)
     tables = terms(theta, FRAME)
     c = torch.ones(5, dtype=torch.int64)
     alone = posterior_on(batch, tables, States(torch.arange(5), c, torch.zeros_like(c))).log_evidence - tables.prior[1]
