@@ -24,14 +24,17 @@ LEAST_VARIANCE = 0.004  # of ink: narrower differences are the scanner's
 
 @dataclass(frozen=True)
 class InkCells:
-    """The features of a model for whole pages: ink in cells; its characters were `height` pixels high."""
+    """The features of a model for whole pages: ink in cells, times `strength`; characters were `height` pixels high."""
 
     height: float
+    strength: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse what no page has."""
         if not self.height > 0:
             raise UsageError(f"the height of characters must be above 0, not {self.height}")
+        if not self.strength > 0:
+            raise UsageError(f"the strength of ink must be above 0, not {self.strength}")
 
 
 @dataclass(frozen=True)
@@ -66,10 +69,15 @@ class Grid:
         return left, top, left + round(scale * (own[2] - own[0])), top + round(scale * (own[3] - own[1]))
 
 
-def make_grid(found: Float[np.ndarray, "H W"], height: float, device: torch.device) -> Grid:
+def make_grid(found: Float[np.ndarray, "H W"], height: float, device: torch.device, strength: float = 1.0) -> Grid:
     """Lay the grid over a page's ink, characters being `height` pixels high."""
     factor = scale_factor(height)
-    resampled = scaled(found, factor)
-    cells = cv2.GaussianBlur(resampled, (0, 0), BLUR)[::CELL, ::CELL]
+    return strengthened(Grid(scaled(found, factor), factor, torch.empty(0, 0, 1, device=device)), strength)
+
+
+def strengthened(grid: Grid, strength: float) -> Grid:
+    """Make the ink of a grid stronger, faint hairlines above all."""
+    ink = grid.ink if strength == 1 else np.minimum(strength * grid.ink, 1).astype(np.float32)
+    cells = cv2.GaussianBlur(ink, (0, 0), BLUR)[::CELL, ::CELL]
     margins = [(margin, margin) for margin in FRAME]
-    return Grid(resampled, factor, torch.from_numpy(np.pad(cells, margins))[..., None].to(device))
+    return Grid(ink, grid.factor, torch.from_numpy(np.pad(cells, margins))[..., None].to(grid.cells.device))

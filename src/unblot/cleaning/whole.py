@@ -10,12 +10,15 @@ from torch import Tensor
 from unblot.cleaning.passes import Character
 from unblot.cleaning.stamps import agreement, settle
 from unblot.detection.candidates import Candidates, find_candidates
+from unblot.detection.certainty import probabilities
 from unblot.detection.lines import find_lines, on_a_line
-from unblot.detection.owners import Ink, owners, probabilities, standing_classes
+from unblot.detection.owners import Ink, find_rivals, owners, standing_classes
+from unblot.detection.strokes import on_a_stroke, stroke_classes
 from unblot.errors import NothingFoundError
-from unblot.grid import FRAME, Grid, InkCells, make_grid
+from unblot.grid import FRAME, Grid, InkCells, make_grid, strengthened
 from unblot.learning.merging import merge
-from unblot.learning.seeds import LEAST_PARTS, MOST_PARTS, Seed, find_seeds
+from unblot.learning.seeds import LEAST_PARTS, Seed, best_level, find_seeds, strength_at
+from unblot.learning.splitting import split
 from unblot.learning.windows import Shape, evidence, fit, own_shape, page_background, within
 from unblot.model.file import Model
 from unblot.model.theta import Theta
@@ -24,6 +27,8 @@ from unblot.scale import HEIGHT, character_height, scale_factor, scaled
 
 LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that looks like a part of it
 ON_A_LINE, OFF_LINES = 0.2, 0.6  # the same, where the page has lines
+ROUNDS = 2  # classes that mix shapes are split after the first
+MOST_EXAMPLES = 300  # of a class that teach it
 TEACHING = 0.6  # of the same: only such instances teach
 AGREED = 0.78  # correlation of a class's instances with its picture: curves that are alike by chance have less
 GAP = 100  # pixels between pages that are learned from together
@@ -42,34 +47,32 @@ def learn_whole(
     """Learn the characters that repeat on pages, given as their ink; `most` classes, if that is given."""
     grid, height = _all_pages(inks, device)
     watch(Progress("features", 1, 1))
+    level = best_level(grid, seed)
+    strength = strength_at(level)
+    grid = strengthened(grid, strength)
     background = page_background(grid)
     log_H = background.log_prob(grid.cells)
-    seeds = find_seeds(grid, seed)
+    seeds = find_seeds(grid, seed, level)
     if not seeds:
         raise NothingFoundError(f"nothing on the page repeats; {NOTHING}")
-    watch(Progress("learning", 1, 4, f"{len(seeds)} shapes that repeat"))
-    theta, seeds, shapes = _patterns(grid, log_H, seeds)
-    seeds = merge(grid, log_H, theta, seeds, shapes, _typical(grid, log_H, theta, seeds))
-    theta, seeds, shapes = _patterns(grid, log_H, seeds)
-    worth = _typical(grid, log_H, theta, seeds)
-    watch(Progress("learning", 2, 4, f"{len(seeds)} patterns"))
-    found = _worthy(find_candidates(grid, log_H, theta), worth, threshold)
-    watch(Progress("learning", 3, 4, f"{len(found.c)} places"))
-    inks_of = [_ink(shape) for shape in shapes]
-    standing = standing_classes(found, inks_of, [s.corners for s in seeds], worth)
-    found = found[standing[found.c]]
-    found = found[owners(found, inks_of, worth)]
-    seeds = _taught(found, worth, shapes, most)
+    watch(Progress("learning", 1, ROUNDS + 2, f"{len(seeds)} shapes that repeat"))
+    for again in range(ROUNDS):
+        found, shapes, worth = _instances(grid, log_H, seeds, threshold)
+        watch(Progress("learning", 2 + again, ROUNDS + 2, f"{len(found.c)} characters"))
+        taught, shapes = _taught(found, worth, shapes, most)
+        seeds = split(grid, taught, shapes) if again + 1 < ROUNDS else taught
+        if len(seeds) == len(taught):
+            break
     if not seeds:
         raise NothingFoundError(f"no characters that repeat were found; {NOTHING}")
-    theta, seeds, shapes = _patterns(grid, log_H, seeds)
+    theta, seeds, shapes = _joined(grid, log_H, seeds)
     own = torch.from_numpy(np.stack([shape.own for shape in shapes]))
-    watch(Progress("learning", 4, 4, "done"))
+    watch(Progress("learning", 1, 1, "done"))
     return Model(
         theta,
         background,
         FRAME,
-        InkCells(height),
+        InkCells(height, strength),
         torch.arange(theta.C),
         torch.where(own, theta.W[..., 0].cpu().clamp_min(FAINTEST), 0),
         torch.tensor([shape.box for shape in shapes]),
@@ -80,18 +83,21 @@ def learn_whole(
 def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: float, watch: Watch) -> list[Character]:
     """Find a model's characters on a page, in order of how sure they are."""
     assert isinstance(model.bank, InkCells)
-    grid = make_grid(found_ink, character_height(found_ink) or model.bank.height, model.theta.W.device)
+    height = character_height(found_ink) or model.bank.height
+    grid = make_grid(found_ink, height, model.theta.W.device, model.bank.strength)
     log_H = model.background.log_prob(grid.cells)
     watch(Progress("detection", 1, 3))
-    found = find_candidates(grid, log_H, model.theta)
-    found = found[(found.evidence > _least(found, _plain(model.typical))) & (found.quality > threshold)]
+    readings, typical = find_candidates(grid, log_H, model.theta), _plain(model.typical)
+    found = readings[(readings.evidence > _least(readings, typical)) & (readings.quality > threshold)]
+    doubtful = found.evidence < TEACHING * typical[found.c]
+    found = found[~(doubtful & on_a_stroke(_plain(grid.cells[..., 0]), found, _plain(model.pictures) > 0))]
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
     inks = [_ink(Shape(p > 0, tuple(b))) for p, b in zip(_plain(model.pictures), model.boxes.tolist(), strict=True)]
-    chosen = owners(found, inks, _plain(model.typical))
+    found = found[owners(found, typical, find_rivals(found, inks))]
     character = _plain(model.character)
-    probability, runner_up = probabilities(found, chosen, inks, character)
+    probability, runner_up = probabilities(found, readings, inks, character, typical)
     characters = []
-    for k, p, second in zip(chosen, probability, runner_up, strict=True):
+    for k, (p, second) in enumerate(zip(probability, runner_up, strict=True)):
         c = int(found.c[k])
         box = grid.box(tuple(found.corner[k].tolist()), tuple(model.boxes[c].tolist()))
         characters.append(Character(int(character[c]), c, box, float(found.quality[k]), float(p), second, 1))
@@ -130,11 +136,35 @@ def _patterns(grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed]) -> t
     return within(theta, kept), [seeds[k] for k in whole], kept
 
 
+def _joined(grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed]) -> tuple[Theta, list[Seed], list[Shape]]:
+    """Fit the patterns, those that mean the same together."""
+    theta, seeds, shapes = _patterns(grid, log_H, seeds)
+    seeds = merge(grid, log_H, theta, seeds, shapes, _typical(grid, log_H, theta, seeds))
+    return _patterns(grid, log_H, seeds)
+
+
 def _typical(grid: Grid, log_H: Float[Tensor, "G1 G2"], theta: Theta, seeds: list[Seed]) -> Float[np.ndarray, " C"]:
     """Give the evidence that a class's examples have, their median."""
     of_class = np.repeat(np.arange(len(seeds)), [len(s.corners) for s in seeds])
     found = evidence(grid, log_H, theta, of_class, np.concatenate([s.corners for s in seeds]))
     return np.array([np.median(found[of_class == c]) for c in range(len(seeds))], np.float32)
+
+
+def _instances(
+    grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed], threshold: float
+) -> tuple[Candidates, list[Shape], Float[np.ndarray, " C"]]:
+    """Find the characters that seeds start: instances, each class's own ink, and the evidence its examples have."""
+    theta, seeds, shapes = _joined(grid, log_H, seeds)
+    worth = _typical(grid, log_H, theta, seeds)
+    found = _worthy(find_candidates(grid, log_H, theta), worth, threshold)
+    inks = [_ink(shape) for shape in shapes]
+    standing = standing_classes(found, inks, [s.corners for s in seeds], worth)
+    found = found[standing[found.c]]
+    rivals = find_rivals(found, inks)
+    page, own = _plain(grid.cells[..., 0]), np.stack([shape.own for shape in shapes])
+    chosen = owners(found, worth, rivals)
+    allowed = ~on_a_stroke(page, found, own) & ~stroke_classes(page, found[chosen], own)[found.c]
+    return found[owners(found, worth, rivals, allowed)], shapes, worth
 
 
 def _worthy(found: Candidates, typical: Float[np.ndarray, " C"], threshold: float) -> Candidates:
@@ -151,18 +181,21 @@ def _least(found: Candidates, typical: Float[np.ndarray, " C"]) -> Float[np.ndar
     return np.asarray(np.where(level, ON_A_LINE, OFF_LINES) * typical[found.c])
 
 
-def _taught(found: Candidates, typical: Float[np.ndarray, " C"], shapes: list[Shape], most: int | None) -> list[Seed]:
+def _taught(
+    found: Candidates, typical: Float[np.ndarray, " C"], shapes: list[Shape], most: int | None
+) -> tuple[list[Seed], list[Shape]]:
     """Let the instances that are sure teach their classes anew, those that explain most of the page."""
     sure = found[found.evidence > TEACHING * typical[found.c]]
     explained = np.bincount(sure.c, sure.evidence, minlength=len(shapes))
-    seeds = []
+    seeds, kept = [], []
     for c in np.sort(np.argsort(-explained, kind="stable")[:most]):
         shape = shapes[c]
         own = np.nonzero(sure.c == c)[0]
-        own = own[np.argsort(-sure.quality[own], kind="stable")][:MOST_PARTS]
+        own = own[np.argsort(-sure.quality[own], kind="stable")][:MOST_EXAMPLES]
         if len(own) >= LEAST_PARTS:
             seeds.append(Seed(sure.corner[own], shape.own.astype(np.float32)))
-    return seeds
+            kept.append(shape)
+    return seeds, kept
 
 
 def _ink(shape: Shape) -> Ink:

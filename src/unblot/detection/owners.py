@@ -20,8 +20,6 @@ FOUND_AGAIN = 0.5  # of a class's examples: otherwise others explain them, and t
 LARGER = 1.8  # times the ink of a piece
 COVERED = 0.6  # of a piece's ink
 PIECE = 0.6  # of a class's examples
-CORRELATED = 16.0  # neighbouring cells that say the same: evidence counts that much less as a probability
-RIVAL = 0.5  # of a character's own ink that another reading must cover
 
 
 @dataclass(frozen=True)
@@ -39,18 +37,21 @@ class Ink:
 
 
 def owners(
-    found: Candidates, inks: list[Ink], typical: Float[np.ndarray, " C"], turns: int = MOST_TURNS
+    found: Candidates,
+    typical: Float[np.ndarray, " C"],
+    rivals: list[Int[np.ndarray, " _"]],
+    allowed: Bool[np.ndarray, " S"] | None = None,
+    turns: int = MOST_TURNS,
 ) -> Int[np.ndarray, " s"]:
     """Choose candidates that explain the page best together, no two of them owning the same ink.
 
-    The most evidence first; then, as long as that gains evidence, one gives way to several that it kept out. Evidence
-    counts less where much of what is typical of the class is missing: an n is also most of an m.
+    The most evidence first; then, as long as that gains evidence, one gives way to several that it kept out.
     """
-    rivals = _rivals(found, inks)
-    whole = np.clip(found.evidence / typical[found.c].clip(1e-6), 0, 1)
-    evidence = found.evidence * whole**COMPLETE
+    evidence = weighed(found, typical)
     order = np.argsort(-evidence, kind="stable")
     blocked = np.zeros(len(order), int)  # by how many of the chosen
+    if allowed is not None:
+        blocked[~allowed] = len(order)
     chosen = np.zeros(len(order), bool)
 
     def choose(k: int, sign: int) -> None:
@@ -74,6 +75,12 @@ def owners(
     return order[chosen[order]]
 
 
+def weighed(found: Candidates, typical: Float[np.ndarray, " C"]) -> Float[np.ndarray, " S"]:
+    """Count evidence less where much of what is typical of the class is missing: an n is also most of an m."""
+    whole = np.clip(found.evidence / typical[found.c].clip(1e-6), 0, 1)
+    return np.asarray(found.evidence * whole**COMPLETE)
+
+
 def _best_of(
     free: Int[np.ndarray, " r"], evidence: Float[np.ndarray, " S"], rivals: list[Int[np.ndarray, " _"]]
 ) -> list[int]:
@@ -87,23 +94,24 @@ def _best_of(
     return taken
 
 
-def _rivals(found: Candidates, inks: list[Ink]) -> list[Int[np.ndarray, " _"]]:
+def find_rivals(found: Candidates, inks: list[Ink]) -> list[Int[np.ndarray, " _"]]:
     """Give for every candidate the others that would own the same ink."""
-    at = _middles(found, inks)
+    at = middles(found, inks)
     reach = np.array([np.hypot(*ink.cells.shape) / 2 for ink in inks])[found.c] if len(at) else np.zeros(0)
     size = np.array([ink.cells.sum() for ink in inks])
     pairs = cKDTree(at).query_pairs(2 * reach.max(), output_type="ndarray") if len(at) else np.zeros((0, 2), int)
     near = np.abs(at[pairs[:, 0]] - at[pairs[:, 1]]).max(1, initial=0) < reach[pairs].sum(1)
     lists: list[list[int]] = [[] for _ in range(len(at))]
     for one, other in pairs[near].tolist():
-        shared = _shared(inks[found.c[one]], found.corner[one], inks[found.c[other]], found.corner[other])
-        if shared > SHARED * min(size[found.c[one]], size[found.c[other]]):
+        both = shared(inks[found.c[one]], found.corner[one], inks[found.c[other]], found.corner[other])
+        if both > SHARED * min(size[found.c[one]], size[found.c[other]]):
             lists[one].append(other)
             lists[other].append(one)
     return [np.array(each, int) for each in lists]
 
 
-def _middles(found: Candidates, inks: list[Ink]) -> Float[np.ndarray, "S 2"]:
+def middles(found: Candidates, inks: list[Ink]) -> Float[np.ndarray, "S 2"]:
+    """Give the row and column of the middle of each candidate's ink."""
     return np.asarray(found.corner + np.array([ink.middle for ink in inks])[found.c])
 
 
@@ -115,9 +123,10 @@ def standing_classes(
     Those that others explain fall, the least worth first.
     """
     standing = worth > COST
+    rivals = find_rivals(found, inks)
     while True:
-        left = found[standing[found.c]]
-        mine = left[owners(left, inks, worth, 0)]
+        allowed = standing[found.c]
+        left, mine = found[allowed], found[owners(found, worth, rivals, allowed, 0)]
         fallen = [
             c
             for c in np.nonzero(standing)[0]
@@ -137,7 +146,7 @@ def _piece(c: int, found: Candidates, inks: list[Ink], examples: Int[np.ndarray,
     if not len(larger.c):
         return 0.0
     own = found[found.c == c]
-    tree = cKDTree(_middles(larger, inks))
+    tree = cKDTree(middles(larger, inks))
     near_own = cKDTree(own.corner) if len(own.c) else None
     inside = 0
     for corner in examples:
@@ -145,39 +154,11 @@ def _piece(c: int, found: Candidates, inks: list[Ink], examples: Int[np.ndarray,
         evidence = max((float(own.evidence[k]) for k in here), default=0.0)
         for k in tree.query_ball_point(corner + inks[c].middle, np.hypot(*FRAME) / 2):
             whole = inks[larger.c[k]]
-            covers = _shared(inks[c], corner, whole, larger.corner[k]) > COVERED * size[c]
+            covers = shared(inks[c], corner, whole, larger.corner[k]) > COVERED * size[c]
             if covers and larger.evidence[k] > evidence:
                 inside += 1
                 break
     return inside / len(examples)
-
-
-def probabilities(
-    found: Candidates, chosen: Int[np.ndarray, " s"], inks: list[Ink], character: Int[np.ndarray, " C"]
-) -> tuple[Float[np.ndarray, " s"], list[int | None]]:
-    """Give the probability of each chosen candidate's character among all readings of its ink, and the next likely."""
-    at = _middles(found, inks)
-    tree = cKDTree(at) if len(at) else None
-    values, seconds = [], []
-    for k in chosen:
-        ink = inks[found.c[k]]
-        scores = {int(character[found.c[k]]): float(found.evidence[k])}
-        assert tree is not None
-        for other in tree.query_ball_point(at[k], max(ink.cells.shape) / 2):
-            number = int(character[found.c[other]])
-            if (
-                number < 0
-                or _shared(ink, found.corner[k], inks[found.c[other]], found.corner[other]) < RIVAL * ink.cells.sum()
-            ):
-                continue
-            scores[number] = max(scores.get(number, 0.0), float(found.evidence[other]))
-        mine = int(character[found.c[k]])
-        weights = {number: np.exp((score - scores[mine]) / CORRELATED) for number, score in scores.items()}
-        nothing = np.exp(-scores[mine] / CORRELATED)
-        values.append(1 / (sum(weights.values()) + nothing))
-        others = {number: weight for number, weight in weights.items() if number != mine}
-        seconds.append(max(others, key=lambda number: others[number]) if others else None)
-    return np.array(values, np.float64), seconds
 
 
 def _again(places: Int[np.ndarray, "M 2"], examples: Int[np.ndarray, "N 2"]) -> float:
@@ -185,7 +166,7 @@ def _again(places: Int[np.ndarray, "M 2"], examples: Int[np.ndarray, "N 2"]) -> 
     return float((cKDTree(places).query(examples)[0] <= CLOSE).mean()) if len(places) else 0.0
 
 
-def _shared(ink: Ink, corner: np.ndarray, other: Ink, place: np.ndarray) -> int:
+def shared(ink: Ink, corner: np.ndarray, other: Ink, place: np.ndarray) -> int:
     """Count the cells that are own ink of both."""
     down, right = (int(v) for v in place - corner + (other.top - ink.top, other.left - ink.left))
     rows = slice(max(0, down), min(ink.cells.shape[0], down + other.cells.shape[0]))

@@ -10,16 +10,13 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.spatial import cKDTree
 
-from unblot.grid import BLUR, CELL, FRAME, Grid
+from unblot.grid import CELL, FRAME, Grid, strengthened
 from unblot.learning.cutouts import representatives
-from unblot.scale import HEIGHT
+from unblot.learning.parts import Parts, find_parts
 
-INKED = 0.4
-TALLEST, WIDEST = 2.0, 1.65  # of a character's height: larger parts do not fit into a frame
-LEAST_AREA, LEAST_LENGTH = 0.012, 0.12  # of the height squared, of the height: smaller parts are grain
-SEAM = 4  # pixels around a part whose faint ink still is its own
+LEVELS = (0.4, 0.2, 0.12, 0.07)  # of ink
+FAINT = 1.1  # times as much must be covered for fainter ink to count: all ink covers some more when it is stronger
 MOST = 1500  # parts compared with each other
 MOST_CLASSES = 150
 DIFFERENT = 0.6  # correlation of parts that have nothing to do with each other
@@ -27,9 +24,6 @@ ALIKE = 0.8  # correlation of a part with its class's first
 LEAST_GAIN = 1.5  # a class starts where one or two parts more are as like it as a part is to itself
 LEAST_PARTS = 4  # fewer are no repetition
 MOST_PARTS = 100  # more teach nothing more
-STACK = 0.3  # of a character's height: the widest gap between a letter and its dots
-SMALLER = 0.6  # area of a dot, of its letter's, at most
-ABOVE = 0.5  # share of its width that a dot has above or below its letter
 SHIFTS = 2  # pairs of cells by which two parts may be moved against each other
 
 
@@ -41,17 +35,13 @@ class Seed:
     part: Float[np.ndarray, "P1 P2"]
 
 
-def find_seeds(grid: Grid, seed: int) -> list[Seed]:
-    """Find the parts of the ink that repeat."""
-    middles, alone = _parts(grid.ink)
-    if len(alone) < LEAST_PARTS:
-        return []
-    some = np.sort(np.random.default_rng(seed).permutation(len(alone))[:MOST])
-    alike, _ = _correlate(alone[some], alone[some])
-    first = some[representatives(np.clip((alike - DIFFERENT) / (1 - DIFFERENT), 0, 1) ** 2, MOST_CLASSES, LEAST_GAIN)]
+def find_seeds(grid: Grid, seed: int, level: float = LEVELS[0]) -> list[Seed]:
+    """Find the parts of the ink that repeat, the grid being as strong as it takes for ink of a level to count."""
+    parts = find_parts(grid.ink, strength_at(level) * level)
+    first, _ = _first(parts, seed)
     if not len(first):
         return []
-    likeness, shift = _correlate(alone[first], alone)
+    likeness, shift = _correlate(parts.alone[first], parts.alone)
     nearest = likeness.argmax(0)
     seeds = []
     for c in range(len(first)):
@@ -60,68 +50,46 @@ def find_seeds(grid: Grid, seed: int) -> list[Seed]:
             continue
         own = own[np.argsort(-likeness[c, own], kind="stable")][:MOST_PARTS]
         moves = shift[c, own]
-        corners = np.rint(middles[own] / CELL).astype(int) + moves + np.array(FRAME) - np.array(FRAME) // 2
-        aligned = [np.roll(alone[k], (-down, -right), (0, 1)) for k, (down, right) in zip(own, moves, strict=True)]
+        corners = _corners(parts)[own] + moves
+        aligned = [np.roll(parts.alone[k], tuple(-move), (0, 1)) for k, move in zip(own, moves, strict=True)]
         seeds.append(Seed(grid.inside(corners), np.median(aligned, axis=0).astype(np.float32)))
     return seeds
 
 
-def _parts(ink: Float[np.ndarray, "H W"]) -> tuple[Int[np.ndarray, "M 2"], Float[np.ndarray, "M P1 P2"]]:
-    """Give the middle of each part that may be a character, and its cells with nothing else around.
+def best_level(grid: Grid, seed: int) -> float:
+    """Choose how faint the ink may be that holds a part together.
 
-    What is small and stands close above or below a larger part, as dots do, belongs to it.
+    The best level is where the parts that are like others cover most of the page: a whole letter covers more than its
+    pieces, and two letters that faint dirt joins are like no others.
     """
-    _, labels, stats, _ = cv2.connectedComponentsWithStats((ink > INKED).astype(np.uint8))
-    width, height, area = (stats[:, at] for at in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA))
-    fits = (height < TALLEST * HEIGHT) & (width < WIDEST * HEIGHT)
-    likely = fits & (area > LEAST_AREA * HEIGHT**2) & (np.maximum(height, width) > LEAST_LENGTH * HEIGHT)
-    likely[0] = False
-    numbers = np.nonzero(likely)[0]
-    owner = _owner(stats[numbers])
-    middles, alone = [], []
-    for first in np.unique(owner):
-        members = numbers[owner == first]
-        corner, end = stats[members, :2].min(0), (stats[members, :2] + stats[members, 2:4]).max(0)
-        left, top, right, bottom = (int(v) for v in (*corner, *end))
-        middles.append(((top + bottom) // 2, (left + right) // 2))
-        alone.append(_alone(ink, labels, members, (top, left, bottom, right)))
-    return np.array(middles, int).reshape(-1, 2), np.array(alone, np.float32).reshape(-1, *FRAME)
+    covered = {}
+    for level in LEVELS:
+        strength = strength_at(level)
+        covered[level] = _first(find_parts(strengthened(grid, strength).ink, strength * level), seed)[1]
+    best = max(LEVELS, key=lambda level: covered[level])
+    return best if covered[best] > FAINT * covered[LEVELS[0]] else LEVELS[0]
 
 
-def _owner(stats: Int[np.ndarray, "M 5"]) -> Int[np.ndarray, " M"]:
-    """Give the part that each part belongs to, mostly itself."""
-    owner = np.arange(len(stats))
-    if not len(stats):
-        return owner
-    left, top, width, height, area = stats.T
-    middle = np.stack([left + width / 2, top + height / 2], 1)
-    for one, near in enumerate(cKDTree(middle).query_ball_point(middle, TALLEST * HEIGHT)):
-        best = STACK * HEIGHT
-        for other in near:
-            shared = min(left[one] + width[one], left[other] + width[other]) - max(left[one], left[other])
-            gap = max(top[one], top[other]) - min(top[one] + height[one], top[other] + height[other])
-            higher = max(top[one] + height[one], top[other] + height[other]) - min(top[one], top[other])
-            smaller = area[one] < SMALLER * area[other] and higher < TALLEST * HEIGHT
-            if smaller and shared >= ABOVE * width[one] and 0 <= gap < best:
-                best, owner[one] = gap, other
-    for _ in range(3):
-        owner = owner[owner]
-    return owner
+def strength_at(level: float) -> float:
+    """Give the factor that makes ink of a level count; half way, on a logarithmic scale, to ink of the usual level."""
+    return float((LEVELS[0] / level) ** 0.5)
 
 
-def _alone(ink: np.ndarray, labels: np.ndarray, members: np.ndarray, place: tuple[int, int, int, int]) -> np.ndarray:
-    """Draw parts in the middle of an empty frame."""
-    top, left, bottom, right = place
-    shape = (FRAME[0] * CELL, FRAME[1] * CELL)
-    y, x = (top + bottom) // 2 - shape[0] // 2, (left + right) // 2 - shape[1] // 2
-    rows = slice(max(0, top - SEAM, y), min(ink.shape[0], bottom + SEAM, y + shape[0]))
-    columns = slice(max(0, left - SEAM, x), min(ink.shape[1], right + SEAM, x + shape[1]))
-    around = labels[rows, columns]
-    own = (around == 0) | (np.isin(around, members) if len(members) > 1 else around == members[0])
-    picture = np.zeros(shape, np.float32)
-    inner = picture[rows.start - y : rows.stop - y, columns.start - x : columns.stop - x]
-    inner[:] = np.where(own, ink[rows, columns], 0)
-    return np.asarray(cv2.GaussianBlur(picture, (0, 0), BLUR)[::CELL, ::CELL])
+def _first(parts: Parts, seed: int) -> tuple[Int[np.ndarray, " C"], float]:
+    """Choose the parts that start a class; give also the area of all parts as far as they are like one of these."""
+    if len(parts) < LEAST_PARTS:
+        return np.zeros(0, int), 0.0
+    some = np.sort(np.random.default_rng(seed).permutation(len(parts))[:MOST])
+    alike = np.clip((_correlate(parts.alone[some], parts.alone[some])[0] - DIFFERENT) / (1 - DIFFERENT), 0, 1) ** 2
+    chosen = representatives(alike, MOST_CLASSES, LEAST_GAIN)
+    np.fill_diagonal(alike, 0)
+    covered = np.sqrt(alike[chosen].max(0, initial=0)) @ parts.area[some] * len(parts) / len(some)
+    return np.asarray(some[chosen]), float(covered)
+
+
+def _corners(parts: Parts) -> Int[np.ndarray, "M 2"]:
+    """Give the corners of the frames around parts."""
+    return np.asarray(np.rint(parts.middle / CELL).astype(int) + np.array(FRAME) - np.array(FRAME) // 2)
 
 
 def _correlate(

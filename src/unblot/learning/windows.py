@@ -107,7 +107,7 @@ def own_shape(
     while belonging := [k for k in left if _belongs(pieces == k, own)]:
         own = own | (pieces == belonging[0])
         left.remove(belonging[0])
-    if (solid & ~_grown(own, 2)).sum() > own.sum():
+    if (solid & ~grown(own, 2)).sum() > own.sum():
         return None
     rows, columns = np.nonzero(own)
     return Shape(own, (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1))
@@ -115,18 +115,19 @@ def own_shape(
 
 def within(theta: Theta, shapes: list[Shape]) -> Theta:
     """Take the masks off all features but those of each character's own ink and the paper just around it."""
-    near = torch.from_numpy(np.stack([_grown(shape.own, RING) for shape in shapes])).to(theta.A.device)
+    near = torch.from_numpy(np.stack([grown(shape.own, RING) for shape in shapes])).to(theta.A.device)
     return replace(theta, A=torch.where(near, theta.A, 0))
 
 
 def _belongs(piece: Bool[np.ndarray, "P1 P2"], own: Bool[np.ndarray, "P1 P2"]) -> bool:
-    if (piece & _grown(own, GAP)).any():
+    if (piece & grown(own, GAP)).any():
         return True
     a, b = (np.nonzero(mask.any(0))[0] for mask in (piece, own))
     shared = min(a.max(), b.max()) - max(a.min(), b.min()) + 1
     return bool(shared >= STACKED * min(np.ptp(a) + 1, np.ptp(b) + 1))
 
 
-def _grown(mask: Bool[np.ndarray, "P1 P2"], by: int) -> Bool[np.ndarray, "P1 P2"]:
+def grown(mask: Bool[np.ndarray, "P1 P2"], by: int) -> Bool[np.ndarray, "P1 P2"]:
+    """Take in the cells up to `by` around a mask."""
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * by + 1, 2 * by + 1))
     return np.asarray(cv2.dilate(mask.astype(np.uint8), disc) > 0)

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from unblot.detection.candidates import Candidates
+from unblot.detection.certainty import probabilities
 from unblot.detection.lines import find_lines, on_a_line
-from unblot.detection.owners import COST, SHARED, Ink, owners, probabilities, standing_classes
+from unblot.detection.owners import COST, SHARED, Ink, find_rivals, owners, standing_classes
+from unblot.detection.strokes import on_a_stroke, stroke_classes
+from unblot.grid import FRAME
 
 STEM, WIDE = (Ink(np.ones((20, width), bool), 0, 0) for width in (4, 12))
 INKS = [STEM, WIDE]
@@ -30,11 +33,16 @@ def shared(found: Candidates, one: int, other: int) -> bool:
     return (masks[0] & masks[1]).sum() > SHARED * min(mask.sum() for mask in masks)
 
 
+def chosen_of(found: Candidates, allowed: np.ndarray | None = None) -> list[int]:
+    return owners(found, TYPICAL, find_rivals(found, INKS), allowed).tolist()
+
+
 def test_two_letters_win_over_one_that_is_most_of_both():
     wide_over_two_stems = candidates((1, 10, 10, 450), (0, 10, 10, 300), (0, 10, 18, 300))
-    assert sorted(owners(wide_over_two_stems, INKS, TYPICAL)) == [1, 2]
+    assert sorted(chosen_of(wide_over_two_stems)) == [1, 2]
     whole = candidates((1, 10, 10, 900), (0, 10, 10, 300), (0, 10, 18, 300))
-    assert owners(whole, INKS, TYPICAL).tolist() == [0]
+    assert chosen_of(whole) == [0]
+    assert sorted(chosen_of(whole, np.array([False, True, True]))) == [1, 2]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -42,7 +50,7 @@ def test_owners_share_no_ink_and_nothing_can_be_added_or_swapped_one_for_one_in_
     rng = np.random.default_rng(seed)
     rows = [(int(rng.integers(2)), *map(int, rng.integers(0, 40, 2)), float(rng.uniform(50, 900))) for _ in range(12)]
     found = candidates(*rows)
-    chosen = owners(found, INKS, TYPICAL).tolist()
+    chosen = chosen_of(found)
     for one, other in itertools.combinations(chosen, 2):
         assert not shared(found, one, other)
     for k in set(range(len(rows))) - set(chosen):
@@ -65,16 +73,20 @@ def test_a_class_that_explains_hardly_anything_falls():
     assert standing_classes(candidates(*rows), INKS, examples, np.array([COST / 2, 900.0])).tolist() == [False, True]
 
 
-def test_a_close_rival_makes_a_character_doubtful():
+def test_close_rivals_missing_ink_and_rarity_make_a_character_doubtful():
     character = np.array([4, 7])
-    alone = candidates((0, 10, 10, 300))
-    value, second = probabilities(alone, np.array([0]), INKS, character)
-    assert value[0] > 0.999
-    assert second == [None]
-    close = candidates((0, 10, 10, 300), (1, 10, 8, 290))
-    value, second = probabilities(close, np.array([0]), INKS, character)
-    assert 0.5 < value[0] < 0.8
-    assert second == [7]
+    common = candidates(*[(0, 10 + 30 * k, 10, 300) for k in range(50)])
+    values, seconds = probabilities(common, common, INKS, character, TYPICAL)
+    assert values.min() > 0.98
+    assert seconds == [None] * 50
+    rival = candidates(*[(0, 10 + 30 * k, 10, 300) for k in range(50)], (1, 10, 8, 290))
+    close, seconds = probabilities(common, rival, INKS, character, TYPICAL)
+    assert seconds == [7] + [None] * 49
+    assert close[0] < close[1:].min() < values.min()  # and the others a little, since the page has rivals
+    half = candidates(*[(0, 10 + 30 * k, 10, 150) for k in range(50)])
+    assert probabilities(half, half, INKS, character, TYPICAL)[0].max() < values.min()
+    once = common[np.array([0])]
+    assert probabilities(once, once, INKS, character, TYPICAL)[0][0] < values[0]
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.035, -0.02])
@@ -96,3 +108,21 @@ def test_lines_are_learned_with_their_slope_and_each_class_s_height(slope):
 def test_scattered_characters_stand_on_no_lines():
     rng = np.random.default_rng(1)
     assert find_lines(rng.integers(0, 3, 300), rng.integers(0, 1500, (300, 2)), 3) is None
+
+
+def test_pieces_of_strokes_go_on_behind_their_ends_and_letters_do_not():
+    cells = np.zeros((200, 300), np.float32)
+    stem, ring = np.zeros(FRAME, bool), np.zeros(FRAME, bool)
+    stem[14:34, 18:22] = True
+    ring[14:34, 10:30] = True
+    ring[18:30, 14:26] = False
+    cells[:, 98:102] = 1  # a stroke from top to bottom
+    letters, pieces = [(20, 180), (100, 180), (20, 240), (100, 240)], [(20, 80), (50, 80), (80, 80)]
+    for y, x in letters:
+        cells[y : y + FRAME[0], x : x + FRAME[1]] = stem
+    found = candidates(*[(0, y, x, 300.0) for y, x in [*letters, *pieces]], (1, 20, 80, 300.0))
+    own = np.stack([stem, ring])
+    assert on_a_stroke(cells, found, own).tolist() == [False] * 4 + [True] * 3 + [False]
+    assert stroke_classes(cells, found, own).tolist() == [False, False]
+    only_pieces = found[np.array([0, 4, 5, 6, 7])]
+    assert stroke_classes(cells, only_pieces, own).tolist() == [True, False]

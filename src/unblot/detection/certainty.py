@@ -1,0 +1,46 @@
+"""How likely a character is what it was read as: a probability that was fitted to pages whose characters are known."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.spatial import cKDTree
+from scipy.special import expit
+
+from unblot.detection.candidates import Candidates
+from unblot.detection.owners import Ink, middles, shared
+
+RIVAL = 0.5  # of a character's own ink that another reading must cover
+FAR = 0.5  # a rival with less than that share of the evidence says nothing
+# Log odds, fitted to pages whose characters are known: for all; for the share of its class's typical evidence that a
+# character has; for the share of its own evidence that its best rival has beyond FAR; for the inverse of its class's
+# size; and for the page's mean of the rivals' shares, since in worn type all characters have rivals.
+ODDS, WHOLE, CLOSE, RARE, CONFUSED = 1.4, 5.6, -3.7, -9.3, -11.6
+
+
+def probabilities(
+    chosen: Candidates,
+    readings: Candidates,
+    inks: list[Ink],
+    character: Int[np.ndarray, " C"],
+    typical: Float[np.ndarray, " C"],
+) -> tuple[Float[np.ndarray, " s"], list[int | None]]:
+    """Give how likely each chosen character is right among all readings of its ink, and the next likely one."""
+    if not len(chosen.c):
+        return np.zeros(0), []
+    at, tree = middles(chosen, inks), cKDTree(middles(readings, inks))
+    rivals, seconds = np.zeros(len(at)), []
+    for k, c in enumerate(chosen.c):
+        own, second = inks[c], None
+        for other in tree.query_ball_point(at[k], max(own.cells.shape) / 2):
+            number = int(character[readings.c[other]])
+            if number in (-1, character[c]) or readings.evidence[other] <= rivals[k]:
+                continue
+            both = shared(own, chosen.corner[k], inks[readings.c[other]], readings.corner[other])
+            if both >= RIVAL * own.cells.sum():
+                rivals[k], second = readings.evidence[other], number
+        seconds.append(second)
+    whole = np.clip(chosen.evidence / typical[chosen.c].clip(1e-6), 0, 1)
+    close = np.clip(rivals / chosen.evidence.clip(1e-6) - FAR, 0, None)
+    rare = 1 / np.bincount(chosen.c)[chosen.c]
+    return np.asarray(expit(ODDS + WHOLE * whole + CLOSE * close + RARE * rare + CONFUSED * close.mean())), seconds

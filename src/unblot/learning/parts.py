@@ -1,0 +1,107 @@
+"""Connected parts of the ink, each looked at alone; dots belong to their letters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.spatial import cKDTree
+
+from unblot.grid import BLUR, CELL, FRAME
+from unblot.scale import HEIGHT
+
+INKED = 0.3  # of a cell
+TALLEST, WIDEST = 2.0, 1.65  # of a character's height: larger parts do not fit into a frame
+LEAST_AREA, LEAST_LENGTH = 0.012, 0.12  # of the height squared, of the height: smaller parts are grain
+SEAM = 4  # pixels around a part whose faint ink still is its own
+STACK = 0.3  # of a character's height: the widest gap between a letter and its dots
+SMALLER = 0.6  # area of a dot, of its letter's, at most
+ABOVE = 0.5  # share of its width that a dot has above or below its letter
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of a page: boxes [y0, x0, y1, x1] in pixels, and cells with nothing else around."""
+
+    box: Int[np.ndarray, "M 4"]
+    alone: Float[np.ndarray, "M P1 P2"]
+
+    def __len__(self) -> int:
+        """Count the parts."""
+        return len(self.box)
+
+    @property
+    def middle(self) -> Int[np.ndarray, "M 2"]:
+        """Row and column of each part's middle."""
+        return np.asarray((self.box[:, :2] + self.box[:, 2:]) // 2)
+
+    @property
+    def area(self) -> Float[np.ndarray, " M"]:
+        """The area, in cells, of the box around each part's ink."""
+        inked = self.alone > INKED
+        return np.asarray((inked.any(1).sum(1) * inked.any(2).sum(1)).astype(float))
+
+
+def find_parts(ink: Float[np.ndarray, "H W"], level: float) -> Parts:
+    """Find the parts that may be characters where the ink is above a level.
+
+    What is small and stands close above or below a larger part, as dots do, belongs to it.
+    """
+    _, labels, stats, _ = cv2.connectedComponentsWithStats((ink > level).astype(np.uint8))
+    numbers = _likely(stats)
+    owner = _owner(stats[numbers])
+    boxes, alone = [], []
+    for first in np.unique(owner):
+        members = numbers[owner == first]
+        corner, end = stats[members, :2].min(0), (stats[members, :2] + stats[members, 2:4]).max(0)
+        box = (int(corner[1]), int(corner[0]), int(end[1]), int(end[0]))
+        boxes.append(box)
+        alone.append(_alone(ink, labels, members, box))
+    return Parts(np.array(boxes, int).reshape(-1, 4), np.array(alone, np.float32).reshape(-1, *FRAME))
+
+
+def _likely(stats: Int[np.ndarray, "K 5"]) -> Int[np.ndarray, " M"]:
+    """Give the components that have the size of a character, or of a part of one."""
+    width, height, area = (stats[:, at] for at in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA))
+    fits = (height < TALLEST * HEIGHT) & (width < WIDEST * HEIGHT)
+    likely = fits & (area > LEAST_AREA * HEIGHT**2) & (np.maximum(height, width) > LEAST_LENGTH * HEIGHT)
+    likely[0] = False
+    return np.nonzero(likely)[0]
+
+
+def _owner(stats: Int[np.ndarray, "M 5"]) -> Int[np.ndarray, " M"]:
+    """Give the part that each part belongs to, mostly itself."""
+    owner = np.arange(len(stats))
+    if not len(stats):
+        return owner
+    left, top, width, height, area = stats.T
+    middle = np.stack([left + width / 2, top + height / 2], 1)
+    for one, near in enumerate(cKDTree(middle).query_ball_point(middle, TALLEST * HEIGHT)):
+        best = STACK * HEIGHT
+        for other in near:
+            shared = min(left[one] + width[one], left[other] + width[other]) - max(left[one], left[other])
+            gap = max(top[one], top[other]) - min(top[one] + height[one], top[other] + height[other])
+            higher = max(top[one] + height[one], top[other] + height[other]) - min(top[one], top[other])
+            smaller = area[one] < SMALLER * area[other] and higher < TALLEST * HEIGHT
+            if smaller and shared >= ABOVE * width[one] and 0 <= gap < best:
+                best, owner[one] = gap, other
+    for _ in range(3):
+        owner = owner[owner]
+    return owner
+
+
+def _alone(ink: np.ndarray, labels: np.ndarray, members: np.ndarray, place: tuple[int, int, int, int]) -> np.ndarray:
+    """Draw parts in the middle of an empty frame."""
+    top, left, bottom, right = place
+    shape = (FRAME[0] * CELL, FRAME[1] * CELL)
+    y, x = (top + bottom) // 2 - shape[0] // 2, (left + right) // 2 - shape[1] // 2
+    rows = slice(max(0, top - SEAM, y), min(ink.shape[0], bottom + SEAM, y + shape[0]))
+    columns = slice(max(0, left - SEAM, x), min(ink.shape[1], right + SEAM, x + shape[1]))
+    around = labels[rows, columns]
+    own = (around == 0) | (np.isin(around, members) if len(members) > 1 else around == members[0])
+    picture = np.zeros(shape, np.float32)
+    inner = picture[rows.start - y : rows.stop - y, columns.start - x : columns.stop - x]
+    inner[:] = np.where(own, ink[rows, columns], 0)
+    return np.asarray(cv2.GaussianBlur(picture, (0, 0), BLUR)[::CELL, ::CELL])

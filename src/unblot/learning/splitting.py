@@ -1,0 +1,139 @@
+"""Classes that mix two shapes: their examples lie in two clouds, those of one character in one, however worn it is.
+
+Any cloud can be cut in two. What tells two clouds is how far apart the halves of a cut are for their width, measured on
+examples that the cut was not made from: halves of one cloud overlap, and two clouds do not. Crisp type lies in clouds
+so small that traces of the scanner part them; those look the same nevertheless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from unblot.grid import BLUR, CELL, FRAME, LEAST_VARIANCE, Grid
+from unblot.learning.seeds import Seed
+from unblot.learning.windows import Shape, grown
+
+APART = 0.27  # width over distance; a cut through one round cloud has 0.38, the best of many cuts about 0.3
+SAME = 0.95  # correlation of two shapes that are the same
+CLEARER = 3.0  # how much farther the examples of one group may be from agreeing than those of the other
+LEAST = 8  # examples of a shape
+PLAY = 1  # pixels by which examples are moved onto each other
+DIRECTIONS, SHARES = 8, (0.25, 0.5, 0.75)  # cuts tried: across the widest directions, that share on one side
+STEPS = 20
+FOLDS = 5
+UNUSUAL = 0.5  # of ink: dirt is not farther away than this
+
+
+def split(grid: Grid, seeds: list[Seed], shapes: list[Shape]) -> list[Seed]:
+    """Part the classes that mix shapes, again and again until none does."""
+    page = np.pad(cv2.GaussianBlur(grid.ink, (0, 0), BLUR), [(CELL * margin + PLAY,) * 2 for margin in FRAME])
+    done: list[Seed] = []
+    left = list(zip(seeds, shapes, strict=True))[::-1]
+    while left:
+        seed, shape = left.pop()
+        near = _inside(shape.own)
+        frames = _aligned(page, seed.corners, near)
+        side = _best_cut(frames[:, near])
+        if side is None or not _two_shapes(frames[side][:, near], frames[~side][:, near]):
+            done.append(seed)
+            continue
+        for one in (~side, side):
+            part = np.where(near, np.median(frames[one], axis=0), 0).astype(np.float32)
+            left.append((Seed(seed.corners[one], part), shape))
+    return done
+
+
+def _inside(own: Bool[np.ndarray, "P1 P2"]) -> Bool[np.ndarray, "P1 P2"]:
+    """Take in what lies between a character's ink, where another character may have some, but no neighbour."""
+    left, right = (np.maximum.accumulate(side, 1) for side in (own, own[:, ::-1]))
+    above, below = (np.maximum.accumulate(side, 0) for side in (own, own[::-1]))
+    return np.asarray((left & right[:, ::-1]) | (above & below[::-1]) | grown(own, 1))
+
+
+def _aligned(
+    page: Float[np.ndarray, "H W"], corners: Int[np.ndarray, "N 2"], near: Bool[np.ndarray, "P1 P2"]
+) -> Float[np.ndarray, "N P1 P2"]:
+    """Cut frames out of the blurred page, each moved by single pixels to where it is most like all of them."""
+    rows, columns = (CELL * length for length in FRAME)
+    pieces = [page[y : y + rows + 2 * PLAY, x : x + columns + 2 * PLAY] for y, x in CELL * corners]
+    room = np.stack(pieces)
+    shifts = [(i, j) for i in range(2 * PLAY + 1) for j in range(2 * PLAY + 1)]
+    moved = np.stack([room[:, i : i + rows : CELL, j : j + columns : CELL] for i, j in shifts])
+    frames = moved[shifts.index((PLAY, PLAY))]
+    for _ in range(2):
+        usual = np.median(frames, axis=0)[near]
+        fit = moved[:, :, near] @ usual / np.maximum(np.linalg.norm(moved[:, :, near], axis=2), 1e-6)
+        frames = moved[fit.argmax(0), np.arange(len(corners))]
+    return np.asarray(frames)
+
+
+def _best_cut(cells: Float[np.ndarray, "N K"]) -> Bool[np.ndarray, " N"] | None:
+    """Give the cut between two clouds, None where there is only one."""
+    if len(cells) < 2 * LEAST:
+        return None
+    usual = np.clip(cells - np.median(cells, axis=0), -UNUSUAL, UNUSUAL)
+    cuts = {side.tobytes(): side for side in _cuts(usual - usual.mean(0))}
+    width = {key: _width(usual, side) for key, side in cuts.items()}
+    best = min(width, key=lambda key: width[key], default=None)
+    return cuts[best] if best is not None and width[best] < APART else None
+
+
+def _two_shapes(one: Float[np.ndarray, "N K"], other: Float[np.ndarray, "M K"]) -> bool:
+    """Tell whether two groups differ, and each agrees with itself about as well: examples under dirt do not."""
+    usual = [np.median(group, axis=0) for group in (one, other)]
+    astray = [1 - np.median(_correlation(group, own)) for group, own in zip((one, other), usual, strict=True)]
+    return bool(_correlation(usual[0][None], usual[1])[0] < SAME and max(astray) < CLEARER * min(astray))
+
+
+def _correlation(cells: Float[np.ndarray, "N K"], usual: Float[np.ndarray, " K"]) -> Float[np.ndarray, " N"]:
+    a, b = cells - cells.mean(1, keepdims=True), usual - usual.mean()
+    return np.asarray(a @ b / np.maximum(np.linalg.norm(a, axis=1) * np.linalg.norm(b), 1e-6))
+
+
+def _cuts(cells: Float[np.ndarray, "N K"]) -> Iterator[Bool[np.ndarray, " N"]]:
+    """Cut across each of the widest directions, then move every example to the half that it is like."""
+    along = np.linalg.svd(cells, full_matrices=False)[0][:, :DIRECTIONS]
+    for direction in along.T:
+        for share in SHARES:
+            side = direction > np.quantile(direction, share)
+            for _ in range(STEPS):
+                if min(side.sum(), (~side).sum()) < LEAST:
+                    break
+                moved = _between(cells, side, cells) > 0
+                if (moved == side).all():
+                    yield side ^ side[0]
+                    break
+                side = moved
+
+
+def _between(
+    cells: Float[np.ndarray, "N K"], side: Bool[np.ndarray, " N"], of: Float[np.ndarray, "M K"]
+) -> Float[np.ndarray, " M"]:
+    """Give how much more some are like the one half than like the other: log of the ratio of two Gaussians."""
+    one, other = cells[side].mean(0), cells[~side].mean(0)
+    spread = ((cells - np.where(side[:, None], one, other)) ** 2).mean(0) + LEAST_VARIANCE
+    return np.asarray((of - (one + other) / 2) @ ((one - other) / spread))
+
+
+def _width(cells: Float[np.ndarray, "N K"], side: Bool[np.ndarray, " N"]) -> float:
+    """Give the width of the halves over their distance, for examples that were left out when the halves were fitted."""
+    fold = _folds(side)
+    value = np.empty(len(cells))
+    for k in range(FOLDS):
+        out = fold == k
+        value[out] = _between(cells[~out], side[~out], cells[out])
+    apart = value[side].mean() - value[~side].mean()
+    width = np.sqrt((value[side].var() * side.sum() + value[~side].var() * (~side).sum()) / len(side))
+    return float(width / apart) if apart > 0 else np.inf
+
+
+def _folds(side: Bool[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
+    """Deal out both halves evenly."""
+    fold = np.empty(len(side), int)
+    for half in (side, ~side):
+        fold[half] = np.arange(half.sum()) % FOLDS
+    return fold

@@ -1,0 +1,87 @@
+"""Letters held together by hairlines, and classes that hold two letters."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from unblot.grid import FRAME, Grid, make_grid
+from unblot.learning.parts import find_parts
+from unblot.learning.seeds import LEVELS, Seed, best_level, find_seeds, strength_at
+from unblot.learning.splitting import _best_cut, split
+from unblot.learning.windows import Shape
+
+PLACES = [(top, left) for top in range(60, 1000, 90) for left in range(60, 1000, 80)]
+
+
+def arch(page: np.ndarray, top: int, left: int, hairline: float, upside_down: bool = False) -> None:
+    """Two stems, held together by a hairline above, as in n, or below, as in u."""
+    page[top : top + 48, left : left + 8] = 0.9
+    page[top : top + 48, left + 28 : left + 36] = 0.9
+    row = top + 42 if upside_down else top + 2
+    page[row : row + 4, left + 8 : left + 28] = hairline
+
+
+def laid_out(hairline: float, upside_down: list[bool]) -> Grid:
+    page = np.zeros((1060, 1060), np.float32)
+    rng = np.random.default_rng(0)
+    for (top, left), turned in zip(PLACES, upside_down, strict=True):
+        arch(page, top, left, hairline * rng.uniform(0.8, 1.2), turned)
+    noise = rng.normal(0, 0.02, page.shape).astype(np.float32)
+    return make_grid(np.clip(cv2.GaussianBlur(page, (0, 0), 1.0) + noise, 0, 1), 48.0, torch.device("cpu"))
+
+
+def test_faint_hairlines_hold_letters_together_where_that_makes_them_repeat():
+    upright = [False] * len(PLACES)
+    faint = laid_out(0.2, upright)
+    level = best_level(faint, 0)
+    assert level < 0.2
+    widths = {name: find_parts(faint.ink, at).box for name, at in (("usual", LEVELS[0]), ("best", level))}
+    assert np.median(widths["usual"][:, 3] - widths["usual"][:, 1]) < 12
+    assert np.median(widths["best"][:, 3] - widths["best"][:, 1]) > 30
+    assert strength_at(LEVELS[0]) == 1
+    assert strength_at(level) > 1
+
+
+def test_faint_smears_that_join_letters_by_chance_do_not_count():
+    page = np.zeros((1060, 1060), np.float32)
+    rng = np.random.default_rng(0)
+    for top, left in PLACES:
+        arch(page, top, left, 0.9)
+        start, end = (top, left), (top + int(rng.integers(-60, 60)), left + int(rng.integers(40, 120)))
+        smear = cv2.line(np.zeros_like(page), start[::-1], end[::-1], 0.25, int(rng.integers(4, 12)))
+        page = np.maximum(page, smear)
+    assert best_level(make_grid(page, 48.0, torch.device("cpu")), 0) == LEVELS[0]
+
+
+def test_a_class_of_two_letters_is_split_and_a_class_of_one_is_not():
+    turned = [k % 3 == 0 for k in range(len(PLACES))]
+    grid = laid_out(0.7, turned)
+    seeds = find_seeds(grid, 0)
+    corners = np.concatenate([seed.corners for seed in seeds])
+    whole = np.median([seed.part for seed in seeds], axis=0)
+    shape = Shape(whole > 0.3, (0, 0, FRAME[1], FRAME[0]))
+    label = {(top // 90, left // 80): mark for (top, left), mark in zip(PLACES, turned, strict=True)}
+    parted = split(grid, [Seed(corners, whole)], [shape])
+    assert len(parted) == 2
+    for each in parted:
+        at = 2 * (each.corners - np.array(FRAME) + np.array(FRAME) // 2)
+        marks = [label[(y - 24) // 90, (x - 18) // 80] for y, x in at]
+        assert len(set(marks)) == 1
+    assert len(split(grid, parted, [shape, shape])) == 2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_cloud_has_no_cut_and_two_clouds_have_theirs(seed):
+    rng = np.random.default_rng(seed)
+    one = rng.normal(0, 0.1, (120, 300))
+    assert _best_cut(one) is None
+    worn = one + rng.uniform(-1, 1, (120, 1)) * rng.normal(0, 0.1, 300)  # one way to differ, by any amount
+    assert _best_cut(worn) is None
+    side = rng.random(120) < 0.3
+    two = one + np.where(side[:, None], 0.1, 0) * rng.choice([-1, 1], 300)
+    cut = _best_cut(two)
+    assert cut is not None
+    assert (cut == side).all() or (cut == ~side).all()
