@@ -89,8 +89,7 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     watch(Progress("detection", 1, 3))
     readings, typical = find_candidates(grid, log_H, model.theta), _plain(model.typical)
     found = readings[(readings.evidence > _least(readings, typical)) & (readings.quality > threshold)]
-    doubtful = found.evidence < TEACHING * typical[found.c]
-    found = found[~(doubtful & on_a_stroke(_plain(grid.cells[..., 0]), found, _plain(model.pictures) > 0))]
+    found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, _plain(model.pictures) > 0)]
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
     inks = [_ink(Shape(p > 0, tuple(b))) for p, b in zip(_plain(model.pictures), model.boxes.tolist(), strict=True)]
     found = found[owners(found, typical, find_rivals(found, inks))]
