@@ -18,6 +18,7 @@ from unblot.learning.parts import Parts, find_parts
 LEVELS = (0.4, 0.2, 0.12, 0.07)  # of ink
 FAINT = 1.1  # times as much must be covered for fainter ink to count: all ink covers some more when it is stronger
 MOST = 1500  # parts compared with each other
+FEW = 600  # the same, where only a level is chosen
 MOST_CLASSES = 150
 DIFFERENT = 0.6  # correlation of parts that have nothing to do with each other
 ALIKE = 0.8  # correlation of a part with its class's first
@@ -65,7 +66,7 @@ def best_level(grid: Grid, seed: int) -> float:
     covered = {}
     for level in LEVELS:
         strength = strength_at(level)
-        covered[level] = _first(find_parts(strengthened(grid, strength).ink, strength * level), seed)[1]
+        covered[level] = _first(find_parts(strengthened(grid, strength).ink, strength * level), seed, FEW)[1]
     best = max(LEVELS, key=lambda level: covered[level])
     return best if covered[best] > FAINT * covered[LEVELS[0]] else LEVELS[0]
 
@@ -75,11 +76,11 @@ def strength_at(level: float) -> float:
     return float((LEVELS[0] / level) ** 0.5)
 
 
-def _first(parts: Parts, seed: int) -> tuple[Int[np.ndarray, " C"], float]:
+def _first(parts: Parts, seed: int, most: int = MOST) -> tuple[Int[np.ndarray, " C"], float]:
     """Choose the parts that start a class; give also the area of all parts as far as they are like one of these."""
     if len(parts) < LEAST_PARTS:
         return np.zeros(0, int), 0.0
-    some = np.sort(np.random.default_rng(seed).permutation(len(parts))[:MOST])
+    some = np.sort(np.random.default_rng(seed).permutation(len(parts))[:most])
     alike = np.clip((_correlate(parts.alone[some], parts.alone[some])[0] - DIFFERENT) / (1 - DIFFERENT), 0, 1) ** 2
     chosen = representatives(alike, MOST_CLASSES, LEAST_GAIN)
     np.fill_diagonal(alike, 0)
