@@ -9,27 +9,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter, defaultdict
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from unblot.score import Mark, pair, read_truth
+from unblot.score import pair, read_result, read_truth, right_pairs
 
 BINS, SURE = 10, 0.9
 
 
 def judged(truth: Path, result: Path) -> tuple[list[float], list[bool]]:
     """Give the probability of each character of a result, and whether it is right."""
-    true = read_truth(truth)
+    true, found = read_truth(truth), read_result(result)
+    right = {k for _, k in right_pairs(true, found, pair(true, found))}
     characters = json.loads(result.read_text())["pages"][0]["characters"]
-    pairs = pair(true, [Mark(str(each["class"]), tuple(map(float, each["box"]))) for each in characters])
-    labels: dict[int, Counter[str]] = defaultdict(Counter)
-    for t, k in pairs:
-        labels[characters[k]["class"]][true[t].name] += 1
-    stands_for = {number: counts.most_common(1)[0][0] for number, counts in labels.items()}
-    right = {k for t, k in pairs if stands_for[characters[k]["class"]] == true[t].name}
     return [each["posterior"] for each in characters], [k in right for k in range(len(characters))]
 
 

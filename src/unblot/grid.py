@@ -70,14 +70,22 @@ class Grid:
 
 
 def make_grid(found: Float[np.ndarray, "H W"], height: float, device: torch.device, strength: float = 1.0) -> Grid:
-    """Lay the grid over a page's ink, characters being `height` pixels high."""
+    """Lay the grid over a page's ink, characters being `height` pixels high, the ink made stronger by a factor."""
     factor = scale_factor(height)
-    return strengthened(Grid(scaled(found, factor), factor, torch.empty(0, 0, 1, device=device)), strength)
+    return _laid(stronger(scaled(found, factor), strength), factor, device)
 
 
 def strengthened(grid: Grid, strength: float) -> Grid:
-    """Make the ink of a grid stronger, faint hairlines above all."""
-    ink = grid.ink if strength == 1 else np.minimum(strength * grid.ink, 1).astype(np.float32)
+    """Make the ink of a grid stronger."""
+    return _laid(stronger(grid.ink, strength), grid.factor, grid.cells.device)
+
+
+def stronger(ink: Float[np.ndarray, "H W"], strength: float) -> Float[np.ndarray, "H W"]:
+    """Multiply ink, so that faint hairlines count."""
+    return ink if strength == 1 else np.minimum(strength * ink, 1).astype(np.float32)
+
+
+def _laid(ink: Float[np.ndarray, "H W"], factor: float, device: torch.device) -> Grid:
     cells = cv2.GaussianBlur(ink, (0, 0), BLUR)[::CELL, ::CELL]
     margins = [(margin, margin) for margin in FRAME]
-    return Grid(ink, grid.factor, torch.from_numpy(np.pad(cells, margins))[..., None].to(grid.cells.device))
+    return Grid(ink, factor, torch.from_numpy(np.pad(cells, margins))[..., None].to(device))

@@ -91,13 +91,9 @@ def score(truth: list[Mark], found: list[Mark], min_count: int = 1) -> Score:
     1.0
     """
     pairs = pair(truth, found)
-    votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for t, f in pairs:
-        votes[found[f].name][truth[t].name] += 1
-    stands_for = {name: min(labels, key=lambda label: (-labels[label], label)) for name, labels in votes.items()}
     counts = Counter(mark.name for mark in truth)
     scored = {name for name, count in counts.items() if count >= min_count}
-    right = [(t, f) for t, f in pairs if stands_for[found[f].name] == truth[t].name]
+    right = right_pairs(truth, found, pairs)
     in_scope = [(t, f) for t, f in pairs if truth[t].name in scored]
     correct = sum(truth[t].name in scored for t, _ in right)
     characters = sum(mark.name in scored for mark in truth)
@@ -132,6 +128,15 @@ def pair(truth: list[Mark], found: list[Mark]) -> list[tuple[int, int]]:
             taken_found.add(f)
             pairs.append((t, f))
     return pairs
+
+
+def right_pairs(truth: list[Mark], found: list[Mark], pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Give the pairs whose class stands for the true label: that which most of the class's pairs have."""
+    votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for t, f in pairs:
+        votes[found[f].name][truth[t].name] += 1
+    stands_for = {name: min(labels, key=lambda label: (-labels[label], label)) for name, labels in votes.items()}
+    return [(t, f) for t, f in pairs if stands_for[found[f].name] == truth[t].name]
 
 
 def _centres(marks: list[Mark]) -> np.ndarray:

@@ -28,7 +28,7 @@ from unblot.scale import HEIGHT, character_height, scale_factor, scaled
 LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that looks like a part of it
 ON_A_LINE, OFF_LINES = 0.2, 0.6  # the same, where the page has lines
 ROUNDS = 2  # classes that mix shapes are split after the first
-MOST_EXAMPLES = 300  # of a class that teach it
+MOST_EXAMPLES = 300  # of a class that are looked at for two shapes; the best of them teach
 TEACHING = 0.6  # of the same: only such instances teach
 AGREED = 0.78  # correlation of a class's instances with its picture: curves that are alike by chance have less
 GAP = 100  # pixels between pages that are learned from together
@@ -157,12 +157,11 @@ def _instances(
     worth = _typical(grid, log_H, theta, seeds)
     found = _worthy(find_candidates(grid, log_H, theta), worth, threshold)
     inks = [_ink(shape) for shape in shapes]
-    standing = standing_classes(found, inks, [s.corners for s in seeds], worth)
-    found = found[standing[found.c]]
     rivals = find_rivals(found, inks)
+    standing = standing_classes(found, inks, rivals, [s.corners for s in seeds], worth)[found.c]
+    chosen = found[owners(found, worth, rivals, standing)]
     page, own = _plain(grid.cells[..., 0]), np.stack([shape.own for shape in shapes])
-    chosen = owners(found, worth, rivals)
-    allowed = ~on_a_stroke(page, found, own) & ~stroke_classes(page, found[chosen], own)[found.c]
+    allowed = standing & ~on_a_stroke(page, found, own) & ~stroke_classes(page, chosen, own)[found.c]
     return found[owners(found, worth, rivals, allowed)], shapes, worth
 
 

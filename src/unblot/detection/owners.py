@@ -116,14 +116,17 @@ def middles(found: Candidates, inks: list[Ink]) -> Float[np.ndarray, "S 2"]:
 
 
 def standing_classes(
-    found: Candidates, inks: list[Ink], examples: list[Int[np.ndarray, "_ 2"]], worth: Float[np.ndarray, " C"]
+    found: Candidates,
+    inks: list[Ink],
+    rivals: list[Int[np.ndarray, " _"]],
+    examples: list[Int[np.ndarray, "_ 2"]],
+    worth: Float[np.ndarray, " C"],
 ) -> Bool[np.ndarray, " C"]:
     """Tell the classes that find their own examples again, and are not a piece of a larger character there.
 
     Those that others explain fall, the least worth first.
     """
     standing = worth > COST
-    rivals = find_rivals(found, inks)
     while True:
         allowed = standing[found.c]
         left, mine = found[allowed], found[owners(found, worth, rivals, allowed, 0)]

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from jaxtyping import Float, Int
 
-from unblot.grid import CELL, FRAME, Grid, strengthened
+from unblot.grid import CELL, FRAME, Grid, stronger
 from unblot.learning.cutouts import representatives
 from unblot.learning.parts import Parts, find_parts
 
@@ -66,7 +66,7 @@ def best_level(grid: Grid, seed: int) -> float:
     covered = {}
     for level in LEVELS:
         strength = strength_at(level)
-        covered[level] = _first(find_parts(strengthened(grid, strength).ink, strength * level), seed, FEW)[1]
+        covered[level] = _first(find_parts(stronger(grid.ink, strength), strength * level), seed, FEW)[1]
     best = max(LEVELS, key=lambda level: covered[level])
     return best if covered[best] > FAINT * covered[LEVELS[0]] else LEVELS[0]
 

@@ -37,6 +37,10 @@ def chosen_of(found: Candidates, allowed: np.ndarray | None = None) -> list[int]
     return owners(found, TYPICAL, find_rivals(found, INKS), allowed).tolist()
 
 
+def standing(found: Candidates, examples: list[np.ndarray], worth: np.ndarray) -> np.ndarray:
+    return standing_classes(found, INKS, find_rivals(found, INKS), examples, worth)
+
+
 def test_two_letters_win_over_one_that_is_most_of_both():
     wide_over_two_stems = candidates((1, 10, 10, 450), (0, 10, 10, 300), (0, 10, 18, 300))
     assert sorted(chosen_of(wide_over_two_stems)) == [1, 2]
@@ -61,16 +65,16 @@ def test_a_class_that_is_a_piece_of_another_falls():
     places = [(10, 10), (10, 30), (40, 10), (40, 40)]
     rows = [(1, y, x, 900.0) for y, x in places] + [(0, y, x + 8, 280.0) for y, x in places]
     examples = [np.array([(y, x + 8) for y, x in places]), np.array(places)]
-    assert standing_classes(candidates(*rows), INKS, examples, TYPICAL).tolist() == [False, True]
+    assert standing(candidates(*rows), examples, TYPICAL).tolist() == [False, True]
     apart = [(1, y, x, 900.0) for y, x in places] + [(0, y, x + 60, 280.0) for y, x in places]
     examples = [np.array([(y, x + 60) for y, x in places]), np.array(places)]
-    assert standing_classes(candidates(*apart), INKS, examples, TYPICAL).tolist() == [True, True]
+    assert standing(candidates(*apart), examples, TYPICAL).tolist() == [True, True]
 
 
 def test_a_class_that_explains_hardly_anything_falls():
     rows = [(0, 10, 10, COST / 2), (1, 10, 40, 900.0)]
     examples = [np.array([(10, 10)]), np.array([(10, 40)])]
-    assert standing_classes(candidates(*rows), INKS, examples, np.array([COST / 2, 900.0])).tolist() == [False, True]
+    assert standing(candidates(*rows), examples, np.array([COST / 2, 900.0])).tolist() == [False, True]
 
 
 def test_close_rivals_missing_ink_and_rarity_make_a_character_doubtful():
