@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
-from tests.e2e.test_command_line import UNBLOT, assert_one_line_error, unblot
+from tests.e2e.test_command_line import assert_one_line_error, interrupted_at, unblot
 
 PAGE = ["--chars", "aks", "--width", "900", "--height", "620", "--dirt", "0.8", "--seed", "2", "--quiet"]
 
@@ -132,11 +130,8 @@ def test_a_page_without_ink_or_without_repetition_is_left_alone(tmp_path):
 
 
 def test_ctrl_c_leaves_nothing_half_written(folder, tmp_path):
-    command = [*UNBLOT, "clean", str(folder / "page.png"), "-o", str(tmp_path / "out.png"), "--method", "patch"]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    time.sleep(6)
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
-    assert running.returncode == 130
-    assert said == "unblot: error: interrupted\n"
+    command = ["clean", str(folder / "page.png"), "-o", str(tmp_path / "out.png"), "--method", "patch"]
+    code, said = interrupted_at("learning", *command)
+    assert code == 130
+    assert said.strip().endswith("unblot: error: interrupted")
     assert list(tmp_path.iterdir()) == []
