@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unblot.cleaning.passes import Character
 from unblot.cleaning.stamps import agreement, settle
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
+from unblot.detection.contest import contest, crowded, pieces, view
 from unblot.detection.lines import find_lines, on_a_line
-from unblot.detection.owners import Ink, find_rivals, owners, standing_classes
+from unblot.detection.owners import SURE, Ink, find_rivals, owners, standing_classes
 from unblot.detection.strokes import on_a_stroke, stroke_classes
+from unblot.detection.together import together
 from unblot.errors import NothingFoundError
 from unblot.grid import FRAME, Grid, InkCells, make_grid, strengthened
 from unblot.learning.merging import merge
-from unblot.learning.seeds import LEAST_PARTS, Seed, best_level, find_seeds, strength_at
+from unblot.learning.seeds import LEAST_PARTS, LEVELS, Seed, best_level, find_seeds, strength_at
 from unblot.learning.splitting import split
-from unblot.learning.windows import Shape, evidence, fit, own_shape, page_background, within
+from unblot.learning.windows import RING, Shape, evidence, fit, grown, own_shape, page_background, within
 from unblot.model.file import Model
 from unblot.model.theta import Theta
 from unblot.progress import Progress, Watch
@@ -27,9 +29,10 @@ from unblot.scale import HEIGHT, character_height, scale_factor, scaled
 
 LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that looks like a part of it
 ON_A_LINE, OFF_LINES = 0.2, 0.6  # the same, where the page has lines
+MOST_OF_THEM = 0.5  # of a class
 ROUNDS = 2  # classes that mix shapes are split after the first
 MOST_EXAMPLES = 300  # of a class that are looked at for two shapes; the best of them teach
-TEACHING = 0.6  # of the same: only such instances teach
+LEAST_PROBABILITY = 0.1  # of a character: hardly any with less is one
 AGREED = 0.78  # correlation of a class's instances with its picture: curves that are alike by chance have less
 GAP = 100  # pixels between pages that are learned from together
 FAINTEST = 0.01  # ink of a cell that is a character's own
@@ -59,8 +62,10 @@ def learn_whole(
     for again in range(ROUNDS):
         found, shapes, worth = _instances(grid, log_H, seeds, threshold)
         watch(Progress("learning", 2 + again, ROUNDS + 2, f"{len(found.c)} characters"))
-        taught, shapes = _taught(found, worth, shapes, most)
-        seeds = split(grid, taught, shapes) if again + 1 < ROUNDS else taught
+        taught, taught_shapes = _taught(*together(found, shapes, worth), most)
+        seeds = split(grid, taught, taught_shapes)
+        if again == 0 and level < LEVELS[0]:
+            seeds += find_seeds(grid, seed, level, _taken(grid, found, shapes))
         if len(seeds) == len(taught):
             break
     if not seeds:
@@ -92,11 +97,16 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, _plain(model.pictures) > 0)]
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
     inks = [_ink(Shape(p > 0, tuple(b))) for p, b in zip(_plain(model.pictures), model.boxes.tolist(), strict=True)]
-    found = found[owners(found, typical, find_rivals(found, inks))]
+    seen = view(grid.cells, log_H, model.theta, _plain(model.pictures) > 0)
+    found = found[~crowded(seen, found)]
+    rivals = find_rivals(found, inks)
+    found = found[contest(seen, found, owners(found, typical, rivals), rivals, typical)]
     character = _plain(model.character)
     probability, runner_up = probabilities(found, readings, inks, character, typical)
     characters = []
     for k, (p, second) in enumerate(zip(probability, runner_up, strict=True)):
+        if p < LEAST_PROBABILITY:
+            continue
         c = int(found.c[k])
         box = grid.box(tuple(found.corner[k].tolist()), tuple(model.boxes[c].tolist()))
         characters.append(Character(int(character[c]), c, box, float(found.quality[k]), float(p), second, 1))
@@ -155,14 +165,41 @@ def _instances(
     """Find the characters that seeds start: instances, each class's own ink, and the evidence its examples have."""
     theta, seeds, shapes = _joined(grid, log_H, seeds)
     worth = _typical(grid, log_H, theta, seeds)
+    page, own = _plain(grid.cells[..., 0]), np.stack([shape.own for shape in shapes])
+    seen = view(grid.cells, log_H, theta, own)
     found = _worthy(find_candidates(grid, log_H, theta), worth, threshold)
+    found = found[~crowded(seen, found)]
     inks = [_ink(shape) for shape in shapes]
     rivals = find_rivals(found, inks)
     standing = standing_classes(found, inks, rivals, [s.corners for s in seeds], worth)[found.c]
-    chosen = found[owners(found, worth, rivals, standing)]
-    page, own = _plain(grid.cells[..., 0]), np.stack([shape.own for shape in shapes])
-    allowed = standing & ~on_a_stroke(page, found, own) & ~stroke_classes(page, chosen, own)[found.c]
-    return found[owners(found, worth, rivals, allowed)], shapes, worth
+    chosen = found[contest(seen, found, owners(found, worth, rivals, standing), rivals, worth, standing)]
+    written = _mostly(chosen, worth) & ~stroke_classes(page, chosen, own) & ~pieces(seen, chosen)
+    allowed = standing & ~on_a_stroke(page, found, own) & written[found.c]
+    return found[contest(seen, found, owners(found, worth, rivals, allowed), rivals, worth, allowed)], shapes, worth
+
+
+def _mostly(found: Candidates, typical: Float[np.ndarray, " C"]) -> Bool[np.ndarray, " C"]:
+    """Tell the classes of which most are sure and, where the page has lines, stand on them: not those of chance."""
+    count = np.bincount(found.c, minlength=len(typical))
+    sure = np.bincount(found.c, found.evidence > SURE * typical[found.c], len(typical))
+    level = _level(found, typical)
+    lined = count if level is None else np.bincount(found.c, level, len(typical))
+    return np.asarray((sure >= MOST_OF_THEM * count) & (lined >= MOST_OF_THEM * count))
+
+
+def _level(found: Candidates, typical: Float[np.ndarray, " C"]) -> Bool[np.ndarray, " S"] | None:
+    """Tell which candidates stand on lines with those that are sure; None where the page has no lines."""
+    sure = found[found.evidence > SURE * typical[found.c]]
+    lines = find_lines(sure.c, sure.corner, len(typical))
+    return None if lines is None else on_a_line(lines, (sure.c, sure.corner), found.c, found.corner)
+
+
+def _taken(grid: Grid, found: Candidates, shapes: list[Shape]) -> Bool[np.ndarray, "G1 G2"]:
+    """Give the cells where characters were found."""
+    taken = np.zeros(grid.shape, bool)
+    for c, (row, column) in zip(found.c, found.corner, strict=True):
+        taken[row : row + FRAME[0], column : column + FRAME[1]] |= grown(shapes[c].own, RING)
+    return taken
 
 
 def _worthy(found: Candidates, typical: Float[np.ndarray, " C"], threshold: float) -> Candidates:
@@ -171,19 +208,17 @@ def _worthy(found: Candidates, typical: Float[np.ndarray, " C"], threshold: floa
 
 def _least(found: Candidates, typical: Float[np.ndarray, " C"]) -> Float[np.ndarray, " S"]:
     """Give the evidence that each candidate needs: less on a line, more beside it, where the page has lines."""
-    sure = found[found.evidence > TEACHING * typical[found.c]]
-    lines = find_lines(sure.c, sure.corner, len(typical))
-    if lines is None:
+    level = _level(found, typical)
+    if level is None:
         return np.asarray(LEAST_EVIDENCE * typical[found.c])
-    level = on_a_line(lines, (sure.c, sure.corner), found.c, found.corner)
     return np.asarray(np.where(level, ON_A_LINE, OFF_LINES) * typical[found.c])
 
 
 def _taught(
-    found: Candidates, typical: Float[np.ndarray, " C"], shapes: list[Shape], most: int | None
+    found: Candidates, shapes: list[Shape], typical: Float[np.ndarray, " C"], most: int | None
 ) -> tuple[list[Seed], list[Shape]]:
     """Let the instances that are sure teach their classes anew, those that explain most of the page."""
-    sure = found[found.evidence > TEACHING * typical[found.c]]
+    sure = found[found.evidence > SURE * typical[found.c]]
     explained = np.bincount(sure.c, sure.evidence, minlength=len(shapes))
     seeds, kept = [], []
     for c in np.sort(np.argsort(-explained, kind="stable")[:most]):

@@ -15,6 +15,8 @@ SHARED = 0.3  # of a character's own ink that may have another owner
 MOST_TURNS = 10
 COST = 60.0  # evidence that it takes to say what another character is, and where
 COMPLETE = 0.25  # power of the share of its typical evidence that a candidate has
+SURE = 0.6  # of its typical evidence that a sure character has
+WHOLE = 0.2  # of the sure characters are less complete than whole ones, which are no pairs of smaller characters
 CLOSE = 3.0  # cells between a class's example and where it was found again
 FOUND_AGAIN = 0.5  # of a class's examples: otherwise others explain them, and the class is a part or a pair of these
 LARGER = 1.8  # times the ink of a piece
@@ -45,7 +47,8 @@ def owners(
 ) -> Int[np.ndarray, " s"]:
     """Choose candidates that explain the page best together, no two of them owning the same ink.
 
-    The most evidence first; then, as long as that gains evidence, one gives way to several that it kept out.
+    The most evidence first; then, as long as that gains evidence, one that is not whole gives way to several that it
+    kept out.
     """
     evidence = weighed(found, typical)
     order = np.argsort(-evidence, kind="stable")
@@ -61,9 +64,10 @@ def owners(
     for k in order:
         if not blocked[k]:
             choose(int(k), 1)
+    whole = whole_ones(found, typical, chosen)
     for _ in range(turns):
         swapped = False
-        for k in order[chosen[order]][::-1]:
+        for k in order[(chosen & ~whole)[order]][::-1]:
             instead = _best_of(rivals[k][blocked[rivals[k]] == 1], evidence, rivals)
             if instead and (evidence[instead] - COST).sum() > evidence[k] - COST:
                 swapped = True
@@ -73,6 +77,15 @@ def owners(
         if not swapped:
             break
     return order[chosen[order]]
+
+
+def whole_ones(
+    found: Candidates, typical: Float[np.ndarray, " C"], chosen: Bool[np.ndarray, " S"]
+) -> Bool[np.ndarray, " S"]:
+    """Tell the candidates that are as complete as most of the sure ones chosen: on worn pages that is less."""
+    share = found.evidence / typical[found.c].clip(1e-6)
+    sure = share[chosen & (share > SURE)]
+    return np.asarray(share > (np.quantile(sure, WHOLE) if len(sure) else 1.0))
 
 
 def weighed(found: Candidates, typical: Float[np.ndarray, " C"]) -> Float[np.ndarray, " S"]:

@@ -32,6 +32,10 @@ class Parts:
         """Count the parts."""
         return len(self.box)
 
+    def __getitem__(self, chosen: np.ndarray) -> Parts:
+        """Take some of them."""
+        return Parts(self.box[chosen], self.alone[chosen])
+
     @property
     def middle(self) -> Int[np.ndarray, "M 2"]:
         """Row and column of each part's middle."""

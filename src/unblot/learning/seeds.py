@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from jaxtyping import Float, Int
+import torch
+from jaxtyping import Bool, Float, Int
 
 from unblot.grid import CELL, FRAME, Grid, stronger
 from unblot.learning.cutouts import representatives
@@ -25,6 +26,7 @@ ALIKE = 0.8  # correlation of a part with its class's first
 LEAST_GAIN = 1.5  # a class starts where one or two parts more are as like it as a part is to itself
 LEAST_PARTS = 4  # fewer are no repetition
 MOST_PARTS = 100  # more teach nothing more
+TAKEN = 0.3  # of a part's ink
 SHIFTS = 2  # pairs of cells by which two parts may be moved against each other
 
 
@@ -36,9 +38,16 @@ class Seed:
     part: Float[np.ndarray, "P1 P2"]
 
 
-def find_seeds(grid: Grid, seed: int, level: float = LEVELS[0]) -> list[Seed]:
-    """Find the parts of the ink that repeat, the grid being as strong as it takes for ink of a level to count."""
+def find_seeds(
+    grid: Grid, seed: int, level: float = LEVELS[0], taken: Bool[np.ndarray, "G1 G2"] | None = None
+) -> list[Seed]:
+    """Find the parts of the ink that repeat, the grid being as strong as it takes for ink of a level to count.
+
+    Parts whose ink lies where the grid is taken start nothing.
+    """
     parts = find_parts(grid.ink, strength_at(level) * level)
+    if taken is not None:
+        parts = parts[_share(parts, grid, taken) < TAKEN]
     first, _ = _first(parts, seed)
     if not len(first):
         return []
@@ -55,6 +64,12 @@ def find_seeds(grid: Grid, seed: int, level: float = LEVELS[0]) -> list[Seed]:
         aligned = [np.roll(parts.alone[k], tuple(-move), (0, 1)) for k, move in zip(own, moves, strict=True)]
         seeds.append(Seed(grid.inside(corners), np.median(aligned, axis=0).astype(np.float32)))
     return seeds
+
+
+def _share(parts: Parts, grid: Grid, taken: Bool[np.ndarray, "G1 G2"]) -> Float[np.ndarray, " M"]:
+    """Give the share of each part's ink that is taken."""
+    frames = grid.windows(torch.from_numpy(taken).float(), grid.inside(_corners(parts))).numpy()
+    return np.asarray((parts.alone * frames).sum((1, 2)) / np.maximum(parts.alone.sum((1, 2)), 1e-6))
 
 
 def best_level(grid: Grid, seed: int) -> float:

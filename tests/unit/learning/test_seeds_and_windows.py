@@ -42,6 +42,16 @@ def test_both_letters_start_a_class_and_the_dot_comes_with_its_stem(grid):
     assert sum(len(seed.corners) for seed in seeds) > 0.6 * len(PLACES)
 
 
+def test_parts_that_are_taken_start_nothing(grid):
+    rings = max(find_seeds(grid, 0), key=lambda seed: int(np.ptp(np.nonzero((seed.part > 0.5).any(0))[0])))
+    taken = np.zeros(grid.shape, bool)
+    for row, column in rings.corners:
+        taken[row : row + FRAME[0], column : column + FRAME[1]] |= rings.part > 0.2
+    (left,) = find_seeds(grid, 0, taken=taken)
+    assert np.abs(left.corners[:, None] - rings.corners[None]).max(2).min() > 10
+    assert find_seeds(grid, 0, taken=np.ones(grid.shape, bool)) == []
+
+
 def test_no_ink_and_nothing_that_repeats_start_nothing():
     blank = np.zeros((300, 300), np.float32)
     assert find_seeds(make_grid(blank, 48.0, torch.device("cpu")), 0) == []

@@ -1,0 +1,205 @@
+"""Readings of one place compared on all that either covers.
+
+The evidence of a candidate counts its own cells alone: an n explains most of an h, and says nothing of the stem above
+it. Here whoever has no ink where its rival has must take what stands there for paper, and ink that neighbours own
+speaks for nobody.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from unblot.detection.candidates import Candidates
+from unblot.detection.owners import SURE, whole_ones
+from unblot.grid import FRAME
+from unblot.learning.windows import START, START_VARIANCE, grown
+from unblot.model.theta import Theta
+
+MARGIN = 40.0  # evidence that a rival must have more, since dirt hides from either what it has ahead
+CLOSE = 0.4  # of the evidence of those that hold its ink that a rival must have
+MOST_RIVALS = 2  # at once
+SHOWN = 0.4  # of the ink of a cell
+LEAST_SHOWN = 0.7  # of the ink that its class shows usually, where no neighbour owns it
+INSIDE = 0.03  # more of the cells around a class's ink, than those of most, that other characters own
+SMALL = 100  # cells of ink
+CROWDED = 0.05  # of the cells around a small mark that have ink
+AROUND = 4  # cells around what rivals cover
+INKED = 0.4
+OUTSIDE = 8  # cells of ink that go on there
+TURNS = 5
+
+
+@dataclass(frozen=True)
+class View:
+    """A page and patterns as rivals see them: cells, log odds of paper against the background, and each class's ink.
+
+    `own` are the cells of a class's own ink, `near` those and the ones next to them.
+    """
+
+    cells: Float[np.ndarray, "G1 G2"]
+    log_H: Float[np.ndarray, "G1 G2"]
+    paper: Float[np.ndarray, "G1 G2"]
+    W: Float[np.ndarray, "C P1 P2"]
+    Phi: Float[np.ndarray, "C P1 P2"]
+    A: Float[np.ndarray, "C P1 P2"]
+    own: Bool[np.ndarray, "C P1 P2"]
+    near: Bool[np.ndarray, "C P1 P2"]
+
+    def odds(self, c: int, corner: Int[np.ndarray, " 2"]) -> Float[np.ndarray, "P1 P2"]:
+        """Give log [a N(y; w, Phi) / H_B + (1 - a)] of each cell, minus infinity where a pattern covers none."""
+        frame = _frame(corner)
+        there = _log_mixture(self.cells[frame], self.log_H[frame], self.W[c], self.Phi[c], self.A[c])
+        return np.where(self.A[c] > 0, there, -np.inf)
+
+
+def view(
+    cells: Float[Tensor, "G1 G2 1"], log_H: Float[Tensor, "G1 G2"], theta: Theta, own: Bool[np.ndarray, "C P1 P2"]
+) -> View:
+    """Look at a page with patterns whose own ink is given."""
+    page, H, W, Phi, A = (
+        v.double().cpu().numpy() for v in (cells[..., 0], log_H, theta.W[..., 0], theta.Phi[..., 0], theta.A)
+    )
+    paper = _log_mixture(page, H, np.zeros(()), np.full((), START_VARIANCE), np.full((), START))
+    return View(page, H, paper, W, Phi, A, own, np.stack([grown(ink, 1) for ink in own]))
+
+
+def _log_mixture(y: np.ndarray, H: np.ndarray, w: np.ndarray, phi: np.ndarray, a: np.ndarray) -> np.ndarray:
+    tiny = np.finfo(float).tiny
+    inked = np.log(np.maximum(a, tiny)) - (y - w) ** 2 / (2 * phi) - 0.5 * np.log(2 * math.pi * phi) - H
+    return np.asarray(np.logaddexp(inked, np.log(np.maximum(1 - a, tiny))))
+
+
+def crowded(view: View, found: Candidates) -> Bool[np.ndarray, " S"]:
+    """Tell the small marks that do not stand alone: a dot or a dash is a piece of most letters."""
+    around = [(a > 0) & ~near for a, near in zip(view.A, view.near, strict=True)]
+    small = view.own.sum((1, 2)) < SMALL
+    return np.array(
+        [
+            bool(small[c]) and (view.cells[_frame(corner)] > INKED)[around[c]].mean() > CROWDED
+            for c, corner in zip(found.c, found.corner, strict=True)
+        ],
+        bool,
+    )
+
+
+def contest(
+    view: View,
+    found: Candidates,
+    chosen: Int[np.ndarray, " s"],
+    rivals: list[Int[np.ndarray, " _"]],
+    typical: Float[np.ndarray, " C"],
+    allowed: Bool[np.ndarray, " S"] | None = None,
+) -> Int[np.ndarray, " t"]:
+    """Let chosen candidates give way to a rival that sees more in all that they cover; give the most evidence first."""
+    holds = np.zeros(len(found.c), bool)
+    blocked = np.zeros(len(found.c), int)  # by how many that hold
+    if allowed is not None:
+        blocked[~allowed] = len(blocked)
+    owned = np.zeros(view.cells.shape, np.int16)  # by how many of them
+
+    def hold(k: int, sign: int) -> None:
+        holds[k] = sign > 0
+        blocked[rivals[k]] += sign
+        owned[_frame(found.corner[k])] += (sign * view.near[found.c[k]]).astype(np.int16)
+
+    for k in chosen.tolist():
+        hold(k, 1)
+    whole = whole_ones(found, typical, holds)
+    order = np.argsort(-found.evidence, kind="stable")
+    for _ in range(TURNS):
+        swapped = False
+        for k in order.tolist():
+            if holds[k] or not 0 < blocked[k] <= MOST_RIVALS:
+                continue
+            against = rivals[k][holds[rivals[k]]].tolist()
+            close = found.evidence[k] > CLOSE * found.evidence[against].sum() and found.c[k] not in found.c[against]
+            if close and _ahead(view, found, owned, k, against, whole) > MARGIN:
+                swapped = True
+                for other in against:
+                    hold(other, -1)
+                hold(k, 1)
+        if not swapped:
+            break
+    held = order[holds[order]]
+    sure = found.evidence[held] > SURE * typical[found.c[held]]
+    return np.asarray(held[sure | _shown(view, found[held], owned)])
+
+
+def _shown(view: View, held: Candidates, owned: Int[np.ndarray, "G1 G2"]) -> Bool[np.ndarray, " t"]:
+    """Tell which characters show about as much ink that is theirs alone as others of their class do."""
+    share = np.zeros(len(held.c))
+    for k, (c, corner) in enumerate(zip(held.c, held.corner, strict=True)):
+        frame = _frame(corner)
+        alone = (view.cells[frame] > SHOWN * view.W[c]) & (owned[frame] == view.near[c])
+        share[k] = alone[view.own[c]].mean()
+    usual = {c: np.median(share[held.c == c]) for c in np.unique(held.c)}
+    return np.asarray(share > LEAST_SHOWN * np.array([usual[c] for c in held.c]))
+
+
+def pieces(view: View, chosen: Candidates) -> Bool[np.ndarray, " C"]:
+    """Tell the classes that stand in other characters' ink: pieces of these, where they should stand alone."""
+    owned = np.zeros(view.cells.shape, np.int16)
+    for c, corner in zip(chosen.c, chosen.corner, strict=True):
+        owned[_frame(corner)] += view.near[c]
+    inside = [
+        (owned[_frame(corner)] > view.near[c])[view.A[c] > 0].mean()
+        for c, corner in zip(chosen.c, chosen.corner, strict=True)
+    ]
+    count = np.bincount(chosen.c, minlength=len(view.near))
+    share = np.bincount(chosen.c, inside, len(view.near)) / np.maximum(count, 1)
+    return np.asarray(share > INSIDE + np.median(share[count > 0])) if count.any() else count > 0
+
+
+def _ahead(
+    view: View,
+    found: Candidates,
+    owned: Int[np.ndarray, "G1 G2"],
+    k: int,
+    against: list[int],
+    whole: Bool[np.ndarray, " S"],
+) -> float:
+    """Give how much more k sees than those that hold its ink, in what any of them covers and nobody else owns."""
+    everyone = [k, *against]
+    top, left = np.maximum(found.corner[everyone].min(0) - AROUND, 0)
+    bottom, right = found.corner[everyone].max(0) + FRAME + AROUND
+    piece = (slice(top, bottom), slice(left, right))
+    paper = view.paper[piece]
+    sums, ink, covered = [], [], np.zeros(paper.shape, bool)
+    others = owned[piece].copy()
+    for side in ([k], against):
+        best, own = np.full(paper.shape, -np.inf), np.zeros(paper.shape, bool)
+        for one in side:
+            c, frame = int(found.c[one]), _frame(found.corner[one] - (top, left))
+            best[frame] = np.maximum(best[frame], view.odds(c, found.corner[one]))
+            own[frame] |= view.near[c]
+            if one != k:
+                others[frame] -= view.near[c]
+        covered |= np.isfinite(best)
+        sums.append(np.where(np.isfinite(best), best, paper))
+        ink.append(own)
+    free = others == 0
+    inked = (view.cells[piece] > INKED) & free
+    crossed = _going_on(inked & ~(ink[0] & ink[1]), covered)
+    for side, own in zip(([k], against), ink, strict=True):
+        if whole[side].all():
+            crossed &= ~own
+    counted = covered & free & ~crossed
+    return float((sums[0] - sums[1])[counted].sum())
+
+
+def _going_on(inked: Bool[np.ndarray, "h w"], covered: Bool[np.ndarray, "h w"]) -> Bool[np.ndarray, "h w"]:
+    """Tell the ink that goes on where rivals cover nothing: a stroke across them, and no part of either."""
+    count, pieces = cv2.connectedComponents(inked.astype(np.uint8))
+    outside = np.bincount(pieces[~covered], minlength=count) >= OUTSIDE
+    outside[0] = False
+    return np.asarray(outside[pieces])
+
+
+def _frame(corner: Int[np.ndarray, " 2"]) -> tuple[slice, slice]:
+    return slice(corner[0], corner[0] + FRAME[0]), slice(corner[1], corner[1] + FRAME[1])

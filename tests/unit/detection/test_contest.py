@@ -1,0 +1,135 @@
+"""Rivals on hand-made pages: an x-high frame with two stems (n), the same with a long stem (h), one stem alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from unblot.detection.candidates import Candidates
+from unblot.detection.contest import contest, crowded, pieces, view
+from unblot.detection.owners import Ink, find_rivals
+from unblot.detection.together import together
+from unblot.grid import FRAME, Grid
+from unblot.learning.windows import RING, Shape, evidence, grown, within
+from unblot.model.theta import Theta
+
+N, H, STEM = range(3)
+PAGE = (140, 200)
+
+
+class Page:
+    """Cells of ink with noise, patterns of the three shapes, and candidates with their evidence."""
+
+    def __init__(self, cells: np.ndarray) -> None:
+        rng = np.random.default_rng(0)
+        self.cells = torch.from_numpy(np.clip(cells + rng.normal(0, 0.03, cells.shape), 0, 1))[..., None].float()
+        self.own = np.zeros((3, *FRAME), bool)
+        for c in (N, H):
+            self.own[c, 20:38, 10:13] = self.own[c, 20:38, 20:23] = self.own[c, 20:23, 10:23] = True
+        self.own[H, 8:38, 10:13] = True
+        self.own[STEM, 20:38, 10:13] = True
+        W = torch.from_numpy(np.where(self.own, 0.9, 0.02)).float()[..., None]
+        theta = Theta(W, torch.full_like(W, 0.02), torch.full(W.shape[:3], 0.9), torch.full((3,), 1 / 3))
+        shapes = [Shape(own, (0, 0, 1, 1)) for own in self.own]
+        self.theta = within(theta, shapes)
+        ink, paper = (torch.distributions.Normal(mean, 0.14).log_prob(self.cells[..., 0]) for mean in (0.9, 0.02))
+        self.log_H = torch.logaddexp(ink + np.log(0.15), paper + np.log(0.85))
+        self.inks = [Ink(own[:38, :23], 0, 0) for own in self.own]
+
+    def candidates(self, *rows: tuple[int, int, int]) -> Candidates:
+        states = np.array(rows)
+        grid = Grid(np.zeros((1, 1), np.float32), 1.0, self.cells)
+        found = evidence(grid, self.log_H, self.theta, states[:, 0], np.ascontiguousarray(states[:, 1:]))
+        return Candidates(states[:, 0], states[:, 1:], found, np.ones(len(rows), np.float32))
+
+    def winners(self, held: list[int], *rows: tuple[int, int, int]) -> list[int]:
+        found = self.candidates(*rows)
+        seen = view(self.cells, self.log_H, self.theta, self.own)
+        typical = np.array([200.0, 280.0, 100.0])
+        winning = contest(seen, found, np.array(held), find_rivals(found, self.inks), typical)
+        return sorted(winning.tolist())
+
+
+def drawn(c: int, *places: tuple[int, int], gap: slice | None = None) -> np.ndarray:
+    cells, own = np.zeros(PAGE), Page(np.zeros(PAGE)).own[c].copy()
+    if gap is not None:
+        own[gap] = False
+    for y, x in places:
+        cells[y : y + FRAME[0], x : x + FRAME[1]][own] = 0.9
+    return cells
+
+
+@pytest.mark.parametrize("held", [[0], [1]])
+def test_a_stem_that_only_one_rival_has_speaks_for_it(held):
+    rows = ((N, 30, 30), (H, 30, 30))
+    assert Page(drawn(H, (30, 30))).winners(held, *rows) == [1]
+    assert Page(drawn(H, (30, 30), gap=slice(15, 18))).winners(held, *rows) == [1]
+    assert Page(drawn(N, (30, 30))).winners(held, *rows) == [0]
+
+
+def test_a_stroke_that_goes_on_is_no_stem():
+    cells = drawn(N, (30, 30))
+    cells[10:52, 40:43] = 0.9  # down to the x-height, and up beyond where an h ends
+    assert Page(cells).winners([0], (N, 30, 30), (H, 30, 30)) == [0]
+
+
+def test_one_that_sees_more_wins_over_two():
+    page = Page(drawn(N, (30, 30)))
+    assert page.winners([1, 2], (N, 30, 30), (STEM, 30, 30), (STEM, 30, 40)) == [0]
+
+
+def test_ink_that_a_neighbour_owns_speaks_for_nobody():
+    cells = drawn(N, (30, 30), (30, 46))
+    rows = ((N, 30, 30), (N, 30, 46), (STEM, 30, 42))
+    assert Page(cells).winners([0, 1, 2], *rows) == [0, 1]  # the third is a piece of the second's own ink
+
+
+def test_classes_that_stand_in_others_are_pieces():
+    page = Page(drawn(N, (30, 30), (30, 80), (30, 130)))
+    places = [30, 80, 130]
+    found = page.candidates(*((N, 30, x) for x in places), *((STEM, 30, x + 10) for x in places))
+    seen = view(page.cells, page.log_H, page.theta, page.own)
+    assert pieces(seen, found).tolist() == [False, False, True]
+    alone = page.candidates(*((N, 30, x) for x in places), *((STEM, 90, x) for x in places))
+    assert not pieces(seen, alone).any()
+
+
+def test_a_small_mark_stands_alone():
+    page = Page(drawn(N, (30, 30)) + drawn(STEM, (30, 100)))
+    found = page.candidates((STEM, 30, 30), (STEM, 30, 100), (N, 30, 30))
+    seen = view(page.cells, page.log_H, page.theta, page.own)
+    assert crowded(seen, found).tolist() == [True, False, False]
+
+
+def pairs_of(first: int, second: int, beside: int, alone: int) -> Candidates:
+    rows = [(c, 20 * k, 30 + x) for k in range(10) for c, x in ((first, 0), (second, beside))]
+    rows += [(second, 20 * k, 150 + 3 * k) for k in range(alone)]
+    states = np.array(rows)
+    return Candidates(states[:, 0], states[:, 1:], np.ones(len(rows), np.float32), np.ones(len(rows), np.float32))
+
+
+@pytest.mark.parametrize(("first", "second"), [(STEM, STEM), (N, STEM), (STEM, N)])
+def test_parts_that_always_come_together_are_one_character(first, second):
+    own = Page(np.zeros(PAGE)).own
+    shapes = [Shape(each, (10, 8, 23, 38)) for each in own]
+    worth = np.ones(3, np.float32)
+    found, joined, typical = together(pairs_of(first, second, 14, 1), shapes, worth)
+    assert found.c.tolist() == [3] * 10
+    assert typical.tolist() == [1, 1, 1, 2]
+    assert joined[3].own.sum() == own[first].sum() + own[second].sum()
+    box = joined[3].box
+    assert joined[3].own[box[1] : box[3], box[0] : box[2]].sum() == joined[3].own.sum()
+    apart = together(pairs_of(first, second, 14, 30), shapes, worth)
+    assert sorted(set(apart[0].c.tolist())) == sorted({first, second})
+
+
+def test_the_view_agrees_with_the_evidence_of_the_kernels():
+    page = Page(drawn(H, (30, 30)))
+    found = page.candidates((H, 30, 30), (N, 31, 29))
+    seen = view(page.cells, page.log_H, page.theta, page.own)
+    for k in range(2):
+        odds = seen.odds(int(found.c[k]), found.corner[k])
+        covered = grown(page.own[found.c[k]], RING)
+        assert np.isfinite(odds[covered]).all()
+        assert odds[covered].sum() == pytest.approx(found.evidence[k], rel=0.01)
