@@ -51,7 +51,7 @@ def learn_whole(
     grid, height = _all_pages(inks, device)
     watch(Progress("features", 1, 1))
     level = best_level(grid, seed)
-    strength = strength_at(level)
+    strength, broken = strength_at(level), level < LEVELS[0]
     grid = strengthened(grid, strength)
     background = page_background(grid)
     log_H = background.log_prob(grid.cells)
@@ -60,11 +60,11 @@ def learn_whole(
         raise NothingFoundError(f"nothing on the page repeats; {NOTHING}")
     watch(Progress("learning", 1, ROUNDS + 2, f"{len(seeds)} shapes that repeat"))
     for again in range(ROUNDS):
-        found, shapes, worth = _instances(grid, log_H, seeds, threshold)
+        found, shapes, worth = _instances(grid, log_H, seeds, threshold, broken)
         watch(Progress("learning", 2 + again, ROUNDS + 2, f"{len(found.c)} characters"))
         taught, taught_shapes = _taught(*together(found, shapes, worth), most)
         seeds = split(grid, taught, taught_shapes)
-        if again == 0 and level < LEVELS[0]:
+        if again == 0 and broken:
             seeds += find_seeds(grid, seed, level, _taken(grid, found, shapes))
         if len(seeds) == len(taught):
             break
@@ -98,7 +98,8 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
     inks = [_ink(Shape(p > 0, tuple(b))) for p, b in zip(_plain(model.pictures), model.boxes.tolist(), strict=True)]
     seen = view(grid.cells, log_H, model.theta, _plain(model.pictures) > 0)
-    found = found[~crowded(seen, found)]
+    if model.bank.strength > 1:
+        found = found[~crowded(seen, found)]
     rivals = find_rivals(found, inks)
     found = found[contest(seen, found, owners(found, typical, rivals), rivals, typical)]
     character = _plain(model.character)
@@ -160,15 +161,19 @@ def _typical(grid: Grid, log_H: Float[Tensor, "G1 G2"], theta: Theta, seeds: lis
 
 
 def _instances(
-    grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed], threshold: float
+    grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed], threshold: float, broken: bool
 ) -> tuple[Candidates, list[Shape], Float[np.ndarray, " C"]]:
-    """Find the characters that seeds start: instances, each class's own ink, and the evidence its examples have."""
+    """Find the characters that seeds start: instances, each class's own ink, and the evidence its examples have.
+
+    Where type is broken, small marks look like pieces of all letters, and must stand alone.
+    """
     theta, seeds, shapes = _joined(grid, log_H, seeds)
     worth = _typical(grid, log_H, theta, seeds)
     page, own = _plain(grid.cells[..., 0]), np.stack([shape.own for shape in shapes])
     seen = view(grid.cells, log_H, theta, own)
     found = _worthy(find_candidates(grid, log_H, theta), worth, threshold)
-    found = found[~crowded(seen, found)]
+    if broken:
+        found = found[~crowded(seen, found)]
     inks = [_ink(shape) for shape in shapes]
     rivals = find_rivals(found, inks)
     standing = standing_classes(found, inks, rivals, [s.corners for s in seeds], worth)[found.c]
