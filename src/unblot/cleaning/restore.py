@@ -25,7 +25,7 @@ AGREES = 0.25  # ink by which an instance may differ from its class's picture
 SURE = 0.9  # probability of a character below which its own ink stays as it is
 DARK = 0.4  # lightness of a blot, in which ink hardly shows
 INKED = 0.4
-FULL = 1.1  # the scanner blurs the edges of ink: this much fainter than they were printed
+FULL = 1.2  # the scanner blurs the edges of ink: this much fainter than they were printed
 HALF_TONE = 0.3  # ink of such edges
 DIRTY = 0.02  # of a page's ink or paper that changes, for its edges to be made stronger too
 FAINT = 0.08  # ink below this is the paper's grain
@@ -107,7 +107,7 @@ def _characters(
         inner = (slice(rows.start - top, rows.stop - top), slice(columns.start - left, columns.stop - left))
         mask, picture, seen = stamp.own[inner], stamp.picture[inner], ink[rows, columns]
         if each.posterior >= SURE:
-            covered = (seen > picture + AGREES) | hidden[rows, columns]
+            covered = (seen > stamp.bold[inner] + AGREES) | hidden[rows, columns]
             seen = np.where(covered, picture, seen)
         part = painted[rows, columns]
         np.maximum(part, np.where(mask, seen, 0), out=part)

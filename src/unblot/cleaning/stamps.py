@@ -17,15 +17,17 @@ FAINTEST = 0.02  # ink that a character's picture has beyond its neighbours'
 SEAM = 0.05  # of a character's height: faint ink around its own
 PLAY = 0.06  # of the same: how far an instance lies from where it was found, at most
 MOST = 60  # instances that a picture is made of
+BOLD = 0.8  # of a class's instances have no more ink than its boldest
 TURNS = 2
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """A class on a page: its own pixels and its picture, both with `seam` pixels around its box."""
+    """A class on a page: its own pixels, its picture and that of its boldest, with `seam` pixels around its box."""
 
     own: Bool[np.ndarray, "h w"]
     picture: Float[np.ndarray, "h w"]
+    bold: Float[np.ndarray, "h w"]
     seam: int
 
 
@@ -45,10 +47,11 @@ def settle(
         best = sorted(range(len(numbers)), key=lambda k: -found[numbers[k]].quality)[:MOST]
         places = [(play, play)] * len(numbers)
         for _ in range(TURNS):
-            picture = np.median([_cut(wide[k], places[k], own.shape) for k in best], axis=0).astype(np.float32)
+            cuts = [_cut(wide[k], places[k], own.shape) for k in best]
+            picture, bold = np.quantile(cuts, (0.5, BOLD), axis=0).astype(np.float32)
             weighted = np.where(own, picture, 0)
             places = [_where(piece, weighted) for piece in wide]
-        stamps[c] = Stamp(own, picture, seam)
+        stamps[c] = Stamp(own, picture, bold, seam)
         for n, (down, right) in zip(numbers, places, strict=True):
             x0, y0, x1, y1 = found[n].box
             dx, dy = right - play, down - play

@@ -12,7 +12,7 @@ SEAM = 3
 LETTER = np.zeros((46, 36), np.float32)
 LETTER[SEAM:-SEAM, SEAM : SEAM + 8] = 1
 LETTER[20:28, SEAM:-SEAM] = 1
-STAMP = Stamp(np.asarray(LETTER > 0), 0.9 * LETTER, SEAM)
+STAMP = Stamp(np.asarray(LETTER > 0), 0.9 * LETTER, 0.9 * LETTER, SEAM)
 PAPER = 240
 
 
