@@ -25,8 +25,8 @@ AGREES = 0.25  # ink by which an instance may differ from its class's picture
 SURE = 0.9  # probability of a character below which its own ink stays as it is
 DARK = 0.4  # lightness of a blot, in which ink hardly shows
 INKED = 0.4
-FULL = 1.2  # the scanner blurs the edges of ink: this much fainter than they were printed
-HALF_TONE = 0.3  # ink of such edges
+HALF_TONE = 0.3  # ink of the edges that a scanner blurs, up to twice that
+BLURRED = 0.5  # times the share of such edges, ink is fainter than it was printed
 DIRTY = 0.02  # of a page's ink or paper that changes, for its edges to be made stronger too
 FAINT = 0.08  # ink below this is the paper's grain
 SHADED = 0.03  # of lightness: paper darker than the page's by more is stained
@@ -78,8 +78,10 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
     stained = cv2.dilate((paper < tone.mean(2) - SHADED).astype(np.uint8), np.ones((HALO, HALO), np.uint8)) > 0
     changed = (np.abs(result - ink) > FAINT) | stained | (~own & ~keep & (ink > FAINT))
     if (changed & (ink > INKED)).sum() > DIRTY * (ink > INKED).sum() or stained.mean() > DIRTY:
-        changed |= result > HALF_TONE
-        result = np.minimum(FULL * result, 1)
+        written = result > HALF_TONE
+        changed |= written
+        edges = (written & (result < 2 * HALF_TONE)).sum() / max(1, written.sum())
+        result = np.minimum((1 + BLURRED * edges) * result, 1)
     if white:
         tone, changed = np.ones_like(tone), np.ones_like(changed)
         result = np.where(result > FAINT, result, 0)
