@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unblot.cleaning.passes import Character
 from unblot.cleaning.stamps import agreement, settle
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
-from unblot.detection.contest import contest, crowded, pieces, view
+from unblot.detection.contest import View, contest, crowded, pieces, view
 from unblot.detection.lines import find_lines, on_a_line
 from unblot.detection.owners import SURE, Ink, find_rivals, owners, standing_classes
 from unblot.detection.strokes import on_a_stroke, stroke_classes
@@ -30,7 +30,7 @@ from unblot.scale import HEIGHT, character_height, scale_factor, scaled
 LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that looks like a part of it
 ON_A_LINE, OFF_LINES = 0.2, 0.6  # the same, where the page has lines
 MOST_OF_THEM = 0.5  # of a class
-ROUNDS = 2  # classes that mix shapes are split after the first
+ROUNDS = 2  # the second where the first has split classes, or left some of broken type
 MOST_EXAMPLES = 300  # of a class that are looked at for two shapes; the best of them teach
 LEAST_PROBABILITY = 0.1  # of a character: hardly any with less is one
 AGREED = 0.78  # correlation of a class's instances with its picture: curves that are alike by chance have less
@@ -94,14 +94,14 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     watch(Progress("detection", 1, 3))
     readings, typical = find_candidates(grid, log_H, model.theta), _plain(model.typical)
     found = readings[(readings.evidence > _least(readings, typical)) & (readings.quality > threshold)]
-    found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, _plain(model.pictures) > 0)]
+    own = _plain(model.pictures) > 0
+    found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, own)]
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
-    inks = [_ink(Shape(p > 0, tuple(b))) for p, b in zip(_plain(model.pictures), model.boxes.tolist(), strict=True)]
-    seen = view(grid.cells, log_H, model.theta, _plain(model.pictures) > 0)
+    inks = [_ink(Shape(ink, tuple(box))) for ink, box in zip(own, model.boxes.tolist(), strict=True)]
+    seen = view(grid.cells, log_H, model.theta, own)
     if model.bank.strength > 1:
         found = found[~crowded(seen, found)]
-    rivals = find_rivals(found, inks)
-    found = found[contest(seen, found, owners(found, typical, rivals), rivals, typical)]
+    found = _winners(seen, found, find_rivals(found, inks), typical)
     character = _plain(model.character)
     probability, runner_up = probabilities(found, readings, inks, character, typical)
     characters = []
@@ -177,10 +177,21 @@ def _instances(
     inks = [_ink(shape) for shape in shapes]
     rivals = find_rivals(found, inks)
     standing = standing_classes(found, inks, rivals, [s.corners for s in seeds], worth)[found.c]
-    chosen = found[contest(seen, found, owners(found, worth, rivals, standing), rivals, worth, standing)]
+    chosen = _winners(seen, found, rivals, worth, standing)
     written = _mostly(chosen, worth) & ~stroke_classes(page, chosen, own) & ~pieces(seen, chosen)
     allowed = standing & ~on_a_stroke(page, found, own) & written[found.c]
-    return found[contest(seen, found, owners(found, worth, rivals, allowed), rivals, worth, allowed)], shapes, worth
+    return _winners(seen, found, rivals, worth, allowed), shapes, worth
+
+
+def _winners(
+    seen: View,
+    found: Candidates,
+    rivals: list[Int[np.ndarray, " _"]],
+    typical: Float[np.ndarray, " C"],
+    allowed: Bool[np.ndarray, " S"] | None = None,
+) -> Candidates:
+    """Choose the candidates that own the page's ink, those first that explain it best together, then rival by rival."""
+    return found[contest(seen, found, owners(found, typical, rivals, allowed), rivals, typical, allowed)]
 
 
 def _mostly(found: Candidates, typical: Float[np.ndarray, " C"]) -> Bool[np.ndarray, " C"]:

@@ -35,7 +35,7 @@ def together(
             continue
         shape, shift = joined
         a, b = pairs.T
-        gone[pairs.ravel()] = gone[first] = gone[second] = True
+        gone[first] = gone[second] = True
         pair = Candidates(
             np.full(len(a), len(shapes)),
             found.corner[a] + shift,
