@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 
 from unblot import scale
-from unblot.cleaning.alphabet import Learned, Lesson, learn_alphabet
+from unblot.cleaning.alphabet import Lesson, learn_alphabet
 from unblot.cleaning.passes import Character, find_characters
 from unblot.cleaning.repaint import repaint
 from unblot.cleaning.restore import Box, protect, restore
 from unblot.cleaning.stamps import settle
 from unblot.cleaning.whole import find_whole, learn_whole
-from unblot.detection.scan import Sightings
 from unblot.errors import NothingFoundError, UsageError
 from unblot.features import GaborBank
 from unblot.ink import ink
@@ -83,7 +81,7 @@ class Result:
 
 def learn(pages: list[Page], settings: Settings, device: torch.device, watch: Watch = silent) -> Model:
     """Learn the characters that repeat on some pages; the pages themselves are all there is to learn from."""
-    return _learn(_inks(pages, settings.method), settings, device, watch, Clock()).model
+    return _learn(_inks(pages, settings.method), settings, device, watch, Clock())
 
 
 def detect(pages: list[Page], model: Model, settings: Settings, watch: Watch = silent) -> Result:
@@ -91,7 +89,7 @@ def detect(pages: list[Page], model: Model, settings: Settings, watch: Watch = s
     clock = Clock()
     inks = _inks(pages, model.method)
     clock.lap("features")
-    found = _find(inks, [None] * len(inks), model, settings, watch)
+    found = _find(inks, model, settings, watch)
     clock.lap("detection")
     results = [PageResult(page, characters) for page, characters in zip(pages, found, strict=True)]
     return Result(model, results, settings, clock.seconds)
@@ -104,12 +102,8 @@ def clean(
     clock = Clock()
     inks = _inks(pages, settings.method if model is None else model.method)
     clock.lap("features")
-    if model is None:
-        learned = _learn(inks, settings, device, watch, clock)
-    else:
-        learned = Learned(model.to(device), [None] * len(inks))
-    model = learned.model
-    found = _find(inks, learned.seen, model, settings, watch)
+    model = _learn(inks, settings, device, watch, clock) if model is None else model.to(device)
+    found = _find(inks, model, settings, watch)
     clock.lap("detection")
     if not any(found):
         raise NothingFoundError("none of the characters were found; the input is left as it is, nothing was written")
@@ -138,27 +132,17 @@ def _inks(pages: list[Page], method: str) -> list[np.ndarray]:
     return [scale.page_ink(page) if method == "page" else ink(page) for page in pages]
 
 
-def _learn(inks: list[np.ndarray], settings: Settings, device: torch.device, watch: Watch, clock: Clock) -> Learned:
+def _learn(inks: list[np.ndarray], settings: Settings, device: torch.device, watch: Watch, clock: Clock) -> Model:
     if settings.method == "page":
         model = learn_whole(inks, settings.schedule.classes, settings.threshold, settings.seed, device, watch)
         clock.lap("learning")
-        return Learned(model, [None] * len(inks))
+        return model
     lesson = Lesson(settings.schedule, settings.bank, settings.threshold, settings.seed)
     return learn_alphabet(inks, lesson, device, watch, clock)
 
 
-def _find(
-    inks: list[np.ndarray],
-    seen: Sequence[Sightings | None],
-    model: Model,
-    settings: Settings,
-    watch: Watch,
-) -> list[list[Character]]:
-    """Find the characters of each page; `seen` is what the first pass sees, where that is known already."""
+def _find(inks: list[np.ndarray], model: Model, settings: Settings, watch: Watch) -> list[list[Character]]:
     truncation, threshold = settings.schedule.truncation, settings.threshold
     if model.method == "page":
         return [find_whole(page_ink, model, threshold, watch) for page_ink in inks]
-    return [
-        find_characters(page_ink, model, threshold, truncation, first, watch)
-        for page_ink, first in zip(inks, seen, strict=True)
-    ]
+    return [find_characters(page_ink, model, threshold, truncation, watch) for page_ink in inks]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -15,11 +15,14 @@ from unblot.errors import NothingFoundError
 from unblot.features import STRIDE, GaborBank, gabor_features
 from unblot.learning.classes import Picture, groups, picture, strong
 from unblot.learning.em import Step
-from unblot.learning.repeats import Schedule, Sheet, learn_patches
+from unblot.learning.refit import refit
+from unblot.learning.repeats import Schedule, Sheet, learn_patches, patches_of
 from unblot.model.file import Model
 from unblot.model.theta import Theta
 from unblot.patches import PATCH
 from unblot.progress import Clock, Progress, Watch
+
+WIDE = math.sqrt(2)  # spacing of the scales in which characters are looked for
 
 
 @dataclass(frozen=True)
@@ -32,35 +35,37 @@ class Lesson:
     seed: int
 
 
-@dataclass(frozen=True)
-class Learned:
-    """A model, and what its patterns saw on each page it was learned from, where learning looks at patches."""
+def learn_alphabet(inks: list[np.ndarray], lesson: Lesson, device: torch.device, watch: Watch, clock: Clock) -> Model:
+    """Learn the characters that repeat on pages, given as their ink.
 
-    model: Model
-    seen: Sequence[Sightings | None]
-
-
-def learn_alphabet(inks: list[np.ndarray], lesson: Lesson, device: torch.device, watch: Watch, clock: Clock) -> Learned:
-    """Learn the characters that repeat on pages, given as their ink."""
+    A wide bank gives small characters features enough to win patches against their neighbours; in the lesson's own
+    bank a pen's stroke spoils less of a character.
+    """
+    schedule, bank = lesson.schedule, lesson.bank
+    wide = bank if schedule.random_start else replace(bank, spacing=WIDE)
     sheets = []
     for page, page_ink in enumerate(inks):
-        sheets.append(Sheet(page_ink, gabor_features(torch.from_numpy(page_ink).to(device), lesson.bank)))
+        sheets.append(Sheet(page_ink, gabor_features(torch.from_numpy(page_ink).to(device), wide)))
         watch(Progress("features", page + 1, len(inks)))
     clock.lap("features")
-    schedule = lesson.schedule
 
     def on_step(repeat: int, step: Step) -> None:
         done, total = repeat * schedule.iterations + step.iteration + 1, schedule.iterations * schedule.repeats
         watch(Progress("learning", done, total, f"free energy {step.free_energy:.6g}"))
 
-    theta, background = learn_patches(sheets, schedule, lesson.seed, on_step)
+    Y = patches_of([sheet.features for sheet in sheets])
+    theta, background = learn_patches(sheets, Y, schedule, lesson.seed, on_step)
+    features = [sheet.features for sheet in sheets]
+    if wide != bank:
+        features = [gabor_features(torch.from_numpy(page_ink).to(device), bank) for page_ink in inks]
+        theta, background = refit(Y, theta, background, patches_of(features), schedule.truncation, schedule.play)
     watch(Progress("learning", 1, 1, "done"))
     clock.lap("learning")
     patterns = Patterns(theta, background, PATCH, schedule.truncation)
     tell = functools.partial(tell_pass, watch, 1)
-    seen = [screen(sheet.features, sheet.ink, None, patterns, tell) for sheet in sheets]
+    seen = [screen(found, page_ink, None, patterns, tell) for found, page_ink in zip(features, inks, strict=True)]
     clock.lap("detection")
-    return Learned(_alphabet(inks, seen, patterns, lesson), seen)
+    return _alphabet(inks, seen, patterns, lesson)
 
 
 def _alphabet(inks: list[np.ndarray], seen: list[Sightings], patterns: Patterns, lesson: Lesson) -> Model:

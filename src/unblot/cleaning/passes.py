@@ -15,6 +15,7 @@ from torch import Tensor
 from unblot.detection.scan import Patterns, Sightings, joined, scan, touching
 from unblot.features import STRIDE, GaborBank, gabor_features
 from unblot.inference.truncation import Truncation
+from unblot.learning.classes import PRINTED
 from unblot.model.file import Model
 from unblot.patches import DETECTION, corners
 from unblot.progress import Progress, Watch
@@ -24,6 +25,7 @@ LEAST_INKED = 12  # places of the feature map with such ink, for a patch to be l
 PLAY = 3  # pixels by which a match is moved onto the ink, since the feature map is that coarse
 SAME_INK = 0.3  # share of the smaller box that two readings of the same ink have in common
 MOST_PASSES = 20
+COVERED = 0.85  # share of its class's ink that a character shows; whole ones show 0.95 and more
 
 
 @dataclass(frozen=True)
@@ -59,28 +61,22 @@ def screen(
 
 
 def find_characters(
-    ink: Float[np.ndarray, "H W"],
-    model: Model,
-    threshold: float,
-    truncation: Truncation,
-    seen: Sightings | None,
-    watch: Watch,
+    ink: Float[np.ndarray, "H W"], model: Model, threshold: float, truncation: Truncation, watch: Watch
 ) -> list[Character]:
-    """Screen the page until nothing more is accepted; `seen` is what the first pass would see, if that is known."""
+    """Screen the page for the model's characters until nothing more is accepted."""
     assert isinstance(model.bank, GaborBank)
-    patterns = Patterns(model.theta, model.background, model.D, truncation)
+    theta = model.theta.take((model.character >= 0).nonzero()[:, 0].tolist())
+    patterns = Patterns(theta, model.background, model.D, truncation)
     left, changed = ink.copy(), None
     found: list[Character] = []
     for number in range(1, MOST_PASSES + 1):
-        if seen is None:
-            features = gabor_features(torch.from_numpy(left).to(model.theta.W.device), model.bank)
-            seen = screen(features, left, changed, patterns, functools.partial(tell_pass, watch, number))
-        accepted = accept(seen, left, model, threshold, found, number)
+        features = gabor_features(torch.from_numpy(left).to(theta.W.device), model.bank)
+        seen = screen(features, left, changed, patterns, functools.partial(tell_pass, watch, number))
+        accepted = accept(seen, ink, left, model, threshold, found, number)
         if not accepted:
             break
         found += accepted
         changed = blank(left, accepted, model.bank.reach)
-        seen = None
     return found
 
 
@@ -101,23 +97,33 @@ def blank(ink: Float[np.ndarray, "H W"], accepted: list[Character], reach: int) 
 
 
 def accept(
-    seen: Sightings, ink: Float[np.ndarray, "H W"], model: Model, threshold: float, before: list[Character], number: int
+    seen: Sightings,
+    ink: Float[np.ndarray, "H W"],
+    left: Float[np.ndarray, "H W"],
+    model: Model,
+    threshold: float,
+    before: list[Character],
+    number: int,
 ) -> list[Character]:
-    """Take the matches of characters above the threshold, the best first; one reading for each piece of ink."""
-    character = model.character[seen.c]
-    seen = seen[((character >= 0) & (seen.quality > threshold)).nonzero()[:, 0]]
+    """Take the matches above the threshold whose ink is there, the best first; one reading for each piece of ink.
+
+    `seen` numbers the classes that are characters, `left` is the ink without the characters found before.
+    """
+    classes = (model.character >= 0).nonzero()[:, 0].tolist()
+    seen = seen[(seen.quality > threshold).nonzero()[:, 0]]
     seen = seen[seen.quality.argsort(descending=True, stable=True)]
     taken = _Taken(ink.shape, before)
     accepted = []
     tried = set()
-    for k, (c, place, quality) in enumerate(
+    for k, (known, place, quality) in enumerate(
         zip(seen.c.tolist(), seen.place.tolist(), seen.quality.tolist(), strict=True)
     ):
-        if (c, *place) in tried:
+        if (known, *place) in tried:
             continue
-        tried.add((c, *place))
-        box = _on_the_ink(ink, model, c, place)
-        if box is None or taken.overlap(box) > SAME_INK:
+        tried.add((known, *place))
+        c = classes[known]
+        box = _on_the_ink(left, model, c, place)
+        if box is None or taken.overlap(box) > SAME_INK or _covered(ink, model, c, box) < COVERED:
             continue
         taken.add(box)
         own, runner_up, probability = _standing(seen.posterior[k], model, c)
@@ -128,8 +134,7 @@ def accept(
 def _standing(posterior: torch.Tensor, model: Model, c: int) -> tuple[int, int | None, float]:
     """Sum the classes of each character: its number, the next likely one, and its own probability."""
     sums = torch.zeros(model.characters)
-    known = model.character >= 0
-    sums.index_add_(0, model.character[known], posterior[known])
+    sums.index_add_(0, model.character[model.character >= 0], posterior)
     own = int(model.character[c])
     others = sums.clone()
     others[own] = -1
@@ -137,20 +142,32 @@ def _standing(posterior: torch.Tensor, model: Model, c: int) -> tuple[int, int |
     return own, runner_up, float(sums[own])
 
 
+def _own_picture(model: Model, c: int) -> Float[np.ndarray, "h w"]:
+    x0, y0, x1, y1 = model.boxes[c].tolist()
+    return model.pictures[c].numpy()[y0:y1, x0:x1]
+
+
 def _on_the_ink(
     ink: Float[np.ndarray, "H W"], model: Model, c: int, place: list[int]
 ) -> tuple[int, int, int, int] | None:
     """Move the class's picture by a few pixels to where it fits the ink best, and give its box there."""
-    x0, y0, x1, y1 = model.boxes[c].tolist()
+    x0, y0 = model.boxes[c, :2].tolist()
     top, left = place[0] * STRIDE + y0, place[1] * STRIDE + x0
-    picture = model.pictures[c].numpy()[y0:y1, x0:x1]
+    picture = _own_picture(model, c)
+    height, width = picture.shape
     y, x = max(0, top - PLAY), max(0, left - PLAY)
-    around = ink[y : top + (y1 - y0) + PLAY, x : left + (x1 - x0) + PLAY]
-    if around.shape[0] < y1 - y0 or around.shape[1] < x1 - x0:
+    around = ink[y : top + height + PLAY, x : left + width + PLAY]
+    if around.shape[0] < height or around.shape[1] < width:
         return None
     fit = cv2.matchTemplate(around, picture, cv2.TM_CCORR_NORMED)
     down, right = np.unravel_index(int(fit.argmax()), fit.shape)
-    return (x + int(right), y + int(down), x + int(right) + x1 - x0, y + int(down) + y1 - y0)
+    return (x + int(right), y + int(down), x + int(right) + width, y + int(down) + height)
+
+
+def _covered(ink: Float[np.ndarray, "H W"], model: Model, c: int, box: tuple[int, int, int, int]) -> float:
+    """Give how much of the class's ink the page has in the box: dirt adds ink, it takes none away."""
+    printed = _own_picture(model, c) > PRINTED
+    return float((ink[box[1] : box[3], box[0] : box[2]][printed] > INKED).mean())
 
 
 class _Taken:

@@ -142,7 +142,7 @@ def _patterns(grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed]) -> t
     if not whole:
         raise NothingFoundError(f"what repeats on the page are no characters; {NOTHING}")
     kept = [shape for shape in shapes if shape is not None]
-    theta = Theta(theta.W[whole], theta.Phi[whole], theta.A[whole], theta.pi[whole] / theta.pi[whole].sum())
+    theta = theta.take(whole)
     return within(theta, kept), [seeds[k] for k in whole], kept
 
 

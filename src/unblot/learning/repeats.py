@@ -40,7 +40,7 @@ class Schedule:
     least_rise: float = 1e-3
     repeats: int = 1
     truncation: Truncation = field(default_factory=Truncation)
-    play: float = 1 / 3
+    play: float = 1 / 2
     random_start: bool = False
 
 
@@ -52,13 +52,20 @@ class Sheet:
     features: Float[Tensor, "G1 G2 F"]
 
 
+def patches_of(maps: list[Float[Tensor, "G1 G2 F"]]) -> Float[Tensor, "N D1 D2 F"]:
+    """Cut the patches to learn from out of the pages' feature maps."""
+    return torch.cat([cut(features, learning_corners(features.shape[:2]), PATCH) for features in maps])
+
+
 def learn_patches(
-    sheets: list[Sheet], schedule: Schedule, seed: int, watch: Callable[[int, Step], None]
+    sheets: list[Sheet],
+    Y: Float[Tensor, "N D1 D2 F"],
+    schedule: Schedule,
+    seed: int,
+    watch: Callable[[int, Step], None],
 ) -> tuple[Theta, Background]:
     """Repeat EM from different starts and keep the run that ends with most character classes, the first of equals."""
-    device = sheets[0].features.device
-    patches = [cut(s.features, learning_corners(s.features.shape[:2]), PATCH) for s in sheets]
-    Y = torch.cat(patches)
+    device = Y.device
     background = fit_background(Y)
     best: Theta | None = None
     for repeat in range(schedule.repeats):

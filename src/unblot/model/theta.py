@@ -49,6 +49,11 @@ class Theta:
         """The number of features."""
         return self.W.shape[3]
 
+    def take(self, classes: list[int]) -> Theta:
+        """Give the mixture of some of the classes alone."""
+        pi = self.pi[classes]
+        return Theta(self.W[classes], self.Phi[classes], self.A[classes], pi / pi.sum())
+
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Theta:
         """Give the same parameters on another device or in another precision."""
         return replace(

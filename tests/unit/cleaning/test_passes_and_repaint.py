@@ -28,7 +28,7 @@ def model() -> Model:
 
 def sightings(*rows: tuple[int, int, int, float]) -> Sightings:
     c, place, quality = [r[0] for r in rows], [r[1:3] for r in rows], [r[3] for r in rows]
-    posterior = torch.full((len(rows), 3), 0.1)
+    posterior = torch.full((len(rows), 2), 0.2)
     posterior[torch.arange(len(rows)), torch.tensor(c)] = 0.8
     return Sightings(torch.tensor(c), torch.tensor(place), torch.tensor(quality), posterior)
 
@@ -42,20 +42,28 @@ def ink(model) -> np.ndarray:
 
 
 def test_the_best_reading_of_each_piece_of_ink_is_taken(model, ink):
-    seen = sightings((0, 10, 10, 0.9), (1, 10, 10, 0.7), (0, 10, 30, 0.6), (2, 30, 30, 0.99), (1, 25, 10, 0.4))
-    found = accept(seen, ink, model, 0.5, [], 2)
+    seen = sightings((0, 10, 10, 0.9), (1, 10, 10, 0.7), (0, 10, 30, 0.6), (0, 30, 30, 0.99), (1, 25, 10, 0.4))
+    found = accept(seen, ink, ink, model, 0.5, [], 2)
     assert [(each.character, each.box, each.found_in) for each in found] == [
         (0, (36, 33, 48, 51), 2),
         (0, (96, 33, 108, 51), 2),
     ]
     assert found[0].posterior == pytest.approx(0.8)
     assert found[0].runner_up == 1
-    assert accept(seen, ink, model, 0.5, found, 3) == []
+    assert accept(seen, ink, ink, model, 0.5, found, 3) == []
+
+
+def test_a_character_whose_ink_is_not_there_is_none(model, ink):
+    broken = ink.copy()
+    broken[33:37, 36:48] = 0  # 4 of its 18 rows
+    assert accept(sightings((0, 10, 10, 0.9)), broken, broken, model, 0.5, [], 1) == []
+    hidden = accept(sightings((0, 10, 10, 0.9)), ink, broken, model, 0.5, [], 1)  # by another's box, taken off before
+    assert len(hidden) == 1
 
 
 def test_a_match_is_moved_onto_the_ink(model, ink):
     moved = np.roll(ink, (2, -1), (0, 1))
-    assert accept(sightings((0, 10, 10, 0.9)), moved, model, 0.5, [], 1)[0].box == (35, 35, 47, 53)
+    assert accept(sightings((0, 10, 10, 0.9)), moved, moved, model, 0.5, [], 1)[0].box == (35, 35, 47, 53)
 
 
 def test_blanking_takes_the_box_and_marks_what_its_features_reach(ink):
