@@ -73,6 +73,32 @@ def test_unknown_writing_on_a_line_is_kept_and_a_blob_elsewhere_is_not():
     assert (result.page.pixels[250:270, 300:330] > 200).all()
 
 
+def test_a_heading_and_what_is_in_line_with_kept_marks_stay():
+    dirty = page_of(PLACES)
+    heading = [(left, 10, left + 40, 90) for left in range(60, 480, 60)]  # twice as high as known letters
+    for x0, y0, x1, y1 in heading:
+        dirty[y0:y1, x0:x1] = 24
+        dirty[y0 + 15 : y1 - 15, x0 + 14 : x1 - 14] = PAPER
+    dirty[200:207, 80:95] = 24  # two marks make no row
+    dirty[200:207, 120:135] = 24
+    result = restored(dirty)
+    assert result.kept == heading
+    assert sorted(result.removed) == [(80, 200, 95, 207), (120, 200, 135, 207)]
+    for left in range(160, 400, 40):
+        dirty[200:207, left : left + 15] = 24
+    assert not restored(dirty).removed
+
+
+def test_unknown_writing_in_a_stain_and_pale_writing_are_kept():
+    stained = page_of(PLACES).astype(float)
+    stained[100:140, 640:647] = 24
+    stained[:, 610:] *= 0.6
+    assert restored(stained.astype(np.uint8)).kept == [(640, 100, 647, 140)]
+    pale = PAPER - (PAPER - page_of(PLACES).astype(float)) * 0.4
+    pale[100:140, 640:647] = PAPER - 90
+    assert restored(pale.astype(np.uint8)).kept == [(640, 100, 647, 140)]
+
+
 def test_a_doubtful_character_keeps_its_own_ink():
     pixels = page_of(PLACES)
     odd = np.s_[100:140, 60:68]
