@@ -19,6 +19,7 @@ PLAY = 0.06  # of the same: how far an instance lies from where it was found, at
 MOST = 60  # instances that a picture is made of
 BOLD = 0.8  # of a class's instances have no more ink than its boldest
 TURNS = 2
+PRINTED, THERE = 0.35, 0.3  # ink of a class, and of a character that shows it
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def settle(
     moved, stamps = list(found), {}
     for c, numbers in sorted(members.items()):
         x0, y0, x1, y1 = found[numbers[0]].box
-        seam, play = (max(1, round(share * max(y1 - y0, x1 - x0))) for share in (SEAM, PLAY))
+        seam, play = _margins(found[numbers[0]])
         own = own_pixels(model, c, (y1 - y0, x1 - x0), seam)
         wide = [around(ink, found[n].box, seam + play) for n in numbers]
         best = sorted(range(len(numbers)), key=lambda k: -found[numbers[k]].quality)[:MOST]
@@ -52,11 +53,23 @@ def settle(
             weighted = np.where(own, picture, 0)
             places = [_where(piece, weighted) for piece in wide]
         stamps[c] = Stamp(own, picture, bold, seam)
-        for n, (down, right) in zip(numbers, places, strict=True):
-            x0, y0, x1, y1 = found[n].box
-            dx, dy = right - play, down - play
-            moved[n] = replace(found[n], box=(x0 + dx, y0 + dy, x1 + dx, y1 + dy))
+        for n, place in zip(numbers, places, strict=True):
+            moved[n] = _moved(found[n], place, play)
     return moved, stamps
+
+
+def settled(ink: Float[np.ndarray, "H W"], each: Character, stamp: Stamp) -> Character:
+    """Move a character to where it fits the picture of its class."""
+    play = _margins(each)[1]
+    place = _where(around(ink, each.box, stamp.seam + play), np.where(stamp.own, stamp.picture, 0))
+    return _moved(each, place, play)
+
+
+def shown(ink: Float[np.ndarray, "H W"], each: Character, stamp: Stamp) -> float:
+    """Give how much of its class's ink a character shows: dirt adds ink, it takes none away."""
+    printed = stamp.own & (stamp.picture > PRINTED)
+    near = cv2.dilate(around(ink, each.box, stamp.seam), np.ones((3, 3), np.uint8))
+    return float((near[printed] > THERE).mean()) if printed.any() else 1.0
 
 
 def agreement(ink: Float[np.ndarray, "H W"], found: list[Character], stamps: dict[int, Stamp]) -> dict[int, float]:
@@ -91,6 +104,18 @@ def around(ink: np.ndarray, box: tuple[int, int, int, int], by: int) -> np.ndarr
     before, first = max(0, -top), max(0, -left)
     after, last = bottom - top - before - inner.shape[0], right - left - first - inner.shape[1]
     return np.pad(inner, ((before, after), (first, last)))
+
+
+def _margins(each: Character) -> tuple[int, int]:
+    """Give the seam around a character and the play that it has, in pixels."""
+    x0, y0, x1, y1 = each.box
+    seam, play = (max(1, round(share * max(y1 - y0, x1 - x0))) for share in (SEAM, PLAY))
+    return seam, play
+
+
+def _moved(each: Character, place: tuple[int, int], play: int) -> Character:
+    (x0, y0, x1, y1), (dy, dx) = each.box, (place[0] - play, place[1] - play)
+    return replace(each, box=(x0 + dx, y0 + dy, x1 + dx, y1 + dy))
 
 
 def _cut(wide: np.ndarray, place: tuple[int, int], shape: tuple[int, ...]) -> np.ndarray:

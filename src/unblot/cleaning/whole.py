@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unblot.cleaning.passes import Character
+from unblot.cleaning.reread import reread
 from unblot.cleaning.stamps import agreement, settle
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
@@ -103,18 +104,24 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
         found = found[~crowded(seen, found)]
     found = _winners(seen, found, find_rivals(found, inks), typical)
     character = _plain(model.character)
-    probability, runner_up = probabilities(found, readings, inks, character, typical)
-    characters = []
-    for k, (p, second) in enumerate(zip(probability, runner_up, strict=True)):
-        if p < LEAST_PROBABILITY:
-            continue
-        c = int(found.c[k])
-        box = grid.box(tuple(found.corner[k].tolist()), tuple(model.boxes[c].tolist()))
-        characters.append(Character(int(character[c]), c, box, float(found.quality[k]), float(p), second, 1))
-    watch(Progress("detection", 3, 3, "done"))
+    probability, runners_up = probabilities(found, readings, inks, character, typical)
+
+    def read(which: Candidates, k: int, p: float, runner_up: int | None) -> Character:
+        c = int(which.c[k])
+        box = grid.box(tuple(which.corner[k].tolist()), tuple(model.boxes[c].tolist()))
+        return Character(int(character[c]), c, box, float(which.quality[k]), p, runner_up, 1)
+
+    characters, seconds = [], []
+    for k, (p, other) in enumerate(zip(probability.tolist(), runners_up, strict=True)):
+        if p >= LEAST_PROBABILITY:
+            second = None if other is None else read(readings, other, p, None)
+            characters.append(read(found, k, p, second.character if second else None))
+            seconds.append(second if second and second.quality > threshold else None)
     settled, stamps = settle(found_ink, characters, model)
-    alike = agreement(found_ink, settled, stamps)
-    return [each for each in settled if alike[each.c] > AGREED]
+    checked = reread(found_ink, settled, seconds, stamps)
+    alike = agreement(found_ink, checked, stamps)
+    watch(Progress("detection", 3, 3, "done"))
+    return [each for each in checked if alike[each.c] > AGREED]
 
 
 def _all_pages(inks: list[Float[np.ndarray, "_ _"]], device: torch.device) -> tuple[Grid, float]:

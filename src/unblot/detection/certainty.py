@@ -25,7 +25,7 @@ def probabilities(
     character: Int[np.ndarray, " C"],
     typical: Float[np.ndarray, " C"],
 ) -> tuple[Float[np.ndarray, " s"], list[int | None]]:
-    """Give how likely each chosen character is right among all readings of its ink, and the next likely one."""
+    """Give how likely each chosen character is right among all readings of its ink, and the number of the next one."""
     if not len(chosen.c):
         return np.zeros(0), []
     at, tree = middles(chosen, inks), cKDTree(middles(readings, inks))
@@ -38,7 +38,7 @@ def probabilities(
                 continue
             both = shared(own, chosen.corner[k], inks[readings.c[other]], readings.corner[other])
             if both >= RIVAL * own.cells.sum():
-                rivals[k], second = readings.evidence[other], number
+                rivals[k], second = readings.evidence[other], other
         seconds.append(second)
     whole = np.clip(chosen.evidence / typical[chosen.c].clip(1e-6), 0, 1)
     close = np.clip(rivals / chosen.evidence.clip(1e-6) - FAR, 0, None)

@@ -7,6 +7,7 @@ so small that traces of the scanner part them; those look the same nevertheless.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import cv2
@@ -20,11 +21,14 @@ from unblot.learning.windows import Shape, grown
 APART = 0.27  # width over distance; a cut through one round cloud has 0.38, the best of many cuts about 0.3
 SAME = 0.95  # correlation of two shapes that are the same
 CLEARER = 3.0  # how much farther the examples of one group may be from agreeing than those of the other
+FARTHER, AS_CLEAR = 0.22, 2.0  # the same of a small group that was looked for
 LEAST = 8  # examples of a shape
 PLAY = 1  # pixels by which examples are moved onto each other
 DIRECTIONS, SHARES = 8, (0.25, 0.5, 0.75)  # cuts tried: across the widest directions, that share on one side
 STEPS = 20
 FOLDS = 5
+INKED, MOSTLY = 0.3, 0.75  # ink of a cell that counts, and the share of a group that has it, or has not
+STROKE = 3  # cells
 UNUSUAL = 0.5  # of ink: dirt is not farther away than this
 
 
@@ -37,8 +41,8 @@ def split(grid: Grid, seeds: list[Seed], shapes: list[Shape]) -> list[Seed]:
         seed, shape = left.pop()
         near = _inside(shape.own)
         frames = _aligned(page, seed.corners, near)
-        side = _best_cut(frames[:, near])
-        if side is None or not _two_shapes(frames[side][:, near], frames[~side][:, near]):
+        side = _two_groups(frames[:, near], np.argwhere(near))
+        if side is None:
             done.append(seed)
             continue
         for one in (~side, side):
@@ -71,22 +75,25 @@ def _aligned(
     return np.asarray(frames)
 
 
-def _best_cut(cells: Float[np.ndarray, "N K"]) -> Bool[np.ndarray, " N"] | None:
-    """Give the cut between two clouds, None where there is only one."""
+def _two_groups(cells: Float[np.ndarray, "N K"], places: Int[np.ndarray, "K 2"]) -> Bool[np.ndarray, " N"] | None:
+    """Give the cut between two clouds that are two shapes, None where there is only one."""
     if len(cells) < 2 * LEAST:
         return None
     usual = np.clip(cells - np.median(cells, axis=0), -UNUSUAL, UNUSUAL)
-    cuts = {side.tobytes(): side for side in _cuts(usual - usual.mean(0))}
-    width = {key: _width(usual, side) for key, side in cuts.items()}
-    best = min(width, key=lambda key: width[key], default=None)
-    return cuts[best] if best is not None and width[best] < APART else None
+    for starts, apart, clearer in ((_across(usual), APART, CLEARER), (_together(cells, places), FARTHER, AS_CLEAR)):
+        cuts = {side.tobytes(): side for side in map(functools.partial(_settled, usual), starts) if side is not None}
+        width = {key: _width(usual, side) for key, side in cuts.items()}
+        best = min(width, key=lambda key: width[key], default=None)
+        if best is not None and width[best] < apart and _two_shapes(cells[cuts[best]], cells[~cuts[best]], clearer):
+            return cuts[best]
+    return None
 
 
-def _two_shapes(one: Float[np.ndarray, "N K"], other: Float[np.ndarray, "M K"]) -> bool:
+def _two_shapes(one: Float[np.ndarray, "N K"], other: Float[np.ndarray, "M K"], clearer: float) -> bool:
     """Tell whether two groups differ, and each agrees with itself about as well: examples under dirt do not."""
     usual = [np.median(group, axis=0) for group in (one, other)]
     astray = [1 - np.median(_correlation(group, own)) for group, own in zip((one, other), usual, strict=True)]
-    return bool(_correlation(usual[0][None], usual[1])[0] < SAME and max(astray) < CLEARER * min(astray))
+    return bool(_correlation(usual[0][None], usual[1])[0] < SAME and max(astray) < clearer * min(astray))
 
 
 def _correlation(cells: Float[np.ndarray, "N K"], usual: Float[np.ndarray, " K"]) -> Float[np.ndarray, " N"]:
@@ -94,20 +101,43 @@ def _correlation(cells: Float[np.ndarray, "N K"], usual: Float[np.ndarray, " K"]
     return np.asarray(a @ b / np.maximum(np.linalg.norm(a, axis=1) * np.linalg.norm(b), 1e-6))
 
 
-def _cuts(cells: Float[np.ndarray, "N K"]) -> Iterator[Bool[np.ndarray, " N"]]:
-    """Cut across each of the widest directions, then move every example to the half that it is like."""
-    along = np.linalg.svd(cells, full_matrices=False)[0][:, :DIRECTIONS]
+def _across(cells: Float[np.ndarray, "N K"]) -> Iterator[Bool[np.ndarray, " N"]]:
+    """Cut across each of the widest directions."""
+    along = np.linalg.svd(cells - cells.mean(0), full_matrices=False)[0][:, :DIRECTIONS]
     for direction in along.T:
         for share in SHARES:
-            side = direction > np.quantile(direction, share)
-            for _ in range(STEPS):
-                if min(side.sum(), (~side).sum()) < LEAST:
-                    break
-                moved = _between(cells, side, cells) > 0
-                if (moved == side).all():
-                    yield side ^ side[0]
-                    break
-                side = moved
+            yield direction > np.quantile(direction, share)
+
+
+def _together(cells: Float[np.ndarray, "N K"], places: Int[np.ndarray, "K 2"]) -> Iterator[Bool[np.ndarray, " N"]]:
+    """Cut by the place that tells most about places farther away than a stroke is wide.
+
+    A few examples of another letter have ink in common that the many lack, or lack it together; dirt that lies in one
+    place of some examples lies anywhere else.
+    """
+    inked = (cells > INKED).astype(np.float32)
+    count = inked.sum(0)
+    some = np.nonzero((count >= LEAST) & (len(cells) - count >= LEAST))[0]
+    if not len(some):
+        return
+    both = inked[:, some].T @ inked
+    with_it, without = both / count[some, None], (count - both) / (len(cells) - count[some, None])
+    told = (np.maximum(with_it, without) >= MOSTLY) & (np.minimum(with_it, without) <= 1 - MOSTLY)
+    far = np.abs(places[some, None] - places).max(2) >= STROKE
+    most = int((told & far).sum(1).argmax())
+    yield inked[:, some[most]] > 0
+
+
+def _settled(cells: Float[np.ndarray, "N K"], side: Bool[np.ndarray, " N"]) -> Bool[np.ndarray, " N"] | None:
+    """Move every example to the half that it is like, until none moves; None where a half gets lost."""
+    for _ in range(STEPS):
+        if min(side.sum(), (~side).sum()) < LEAST:
+            return None
+        moved = _between(cells, side, cells) > 0
+        if (moved == side).all():
+            return np.asarray(side ^ side[0])
+        side = moved
+    return None
 
 
 def _between(

@@ -10,7 +10,7 @@ import torch
 from unblot.grid import FRAME, Grid, make_grid
 from unblot.learning.parts import find_parts
 from unblot.learning.seeds import LEVELS, Seed, best_level, find_seeds, strength_at
-from unblot.learning.splitting import _best_cut, split
+from unblot.learning.splitting import _two_groups, split
 from unblot.learning.windows import Shape
 
 PLACES = [(top, left) for top in range(60, 1000, 90) for left in range(60, 1000, 80)]
@@ -73,15 +73,37 @@ def test_a_class_of_two_letters_is_split_and_a_class_of_one_is_not():
     assert len(split(grid, parted, [shape, shape])) == 2
 
 
+GRID = np.argwhere(np.ones((15, 20)))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_one_cloud_has_no_cut_and_two_clouds_have_theirs(seed):
     rng = np.random.default_rng(seed)
-    one = rng.normal(0, 0.1, (120, 300))
-    assert _best_cut(one) is None
-    worn = one + rng.uniform(-1, 1, (120, 1)) * rng.normal(0, 0.1, 300)  # one way to differ, by any amount
-    assert _best_cut(worn) is None
+    one = rng.random(300) + rng.normal(0, 0.1, (120, 300))
+    assert _two_groups(one, GRID) is None
+    worn = one + rng.normal(0, 0.6, (120, 1)) * rng.normal(0, 0.1, 300)  # one way to differ, by any amount
+    assert _two_groups(worn, GRID) is None
     side = rng.random(120) < 0.3
-    two = one + np.where(side[:, None], 0.1, 0) * rng.choice([-1, 1], 300)
-    cut = _best_cut(two)
+    two = one + np.where(side[:, None], 0.25, 0) * rng.choice([-1, 1], 300)
+    cut = _two_groups(two, GRID)
     assert cut is not None
     assert (cut == side).all() or (cut == ~side).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_few_of_another_letter_are_found_among_many_and_a_few_under_dirt_are_not(seed):
+    rng = np.random.default_rng(seed)
+    thick = rng.uniform(-0.3, 0.3, (120, 1, 1))  # the widest direction: how much ink an impression has
+    page = np.zeros((120, 15, 20))
+    page[:, 2:13, 3:6] = page[:, 2:5, 3:17] = 0.8
+    letters = np.clip(page + thick * (page > 0) + rng.normal(0, 0.08, page.shape), 0, 1)
+    strokes = letters.copy()
+    for k in range(10):
+        letters[k, 10:13, 6:17] = np.clip(0.8 + thick[k] + rng.normal(0, 0.08, (3, 11)), 0, 1)
+        start = (8, 10) if rng.random() < 0.8 else (12, 14)
+        end = (start[0] + int(rng.integers(-20, 20)), start[1] + int(rng.integers(-20, 20)))
+        cv2.line(strokes[k], start[::-1], end[::-1], 0.9, 2)
+    cut = _two_groups(letters.reshape(120, -1), GRID)
+    assert cut is not None
+    assert sorted(np.nonzero(cut == cut[0])[0]) == list(range(10))
+    assert _two_groups(strokes.reshape(120, -1), GRID) is None
