@@ -11,9 +11,9 @@ from jaxtyping import Float
 from unblot.cleaning.passes import Character
 from unblot.cleaning.stamps import Stamp, settled, shown
 
-MORE = 0.02  # of its class's ink that the next reading must show beyond what a character shows,
-SPREAD = 2.0  # and so many times what the weakest of the page's characters lack
-WEAKEST = 0.05  # share of the page's characters
+MORE = 0.008  # of its class's ink that the next reading must show beyond what a character shows,
+SPREAD = 3.0  # and so many times what the weakest of the page's characters lack
+WEAKEST = 0.15  # share of the page's characters
 DOUBT = 0.8  # probability, at most, of what shows less than the others do
 
 
