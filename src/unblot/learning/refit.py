@@ -47,11 +47,11 @@ def refit(
         states = States(found.states.n[heavy], found.states.c[heavy], found.states.x[heavy])
         pairs = zip(windows(batch, tables, states), windows(batch_other, frame, states), strict=True)
         for (c, members, z, _), (_, _, _, delta) in pairs:
-            certainty = q[heavy[members]].double()
-            weight = certainty[:, None] * torch.sigmoid(z).double()  # Eq. 10
+            certainty = q[heavy[members]]
+            weight = certainty[:, None] * torch.sigmoid(z)  # Eq. 10
             R[c] += certainty.sum()
             s0[c] += weight.sum(0)
-            s1[c] += torch.einsum("sp,spf->pf", weight, delta.double())
-            s2[c] += torch.einsum("sp,spf->pf", weight, delta.double() ** 2)
+            s1[c] += torch.einsum("sp,spf->pf", weight, delta)
+            s2[c] += torch.einsum("sp,spf->pf", weight, delta.square_())
     stats = Stats(len(Y), 0.0, R, Moments(s0, s1, s2))
     return mstep(blank, stats, seen_by.resolution(), play), seen_by
