@@ -9,9 +9,10 @@ import torch
 
 from unblot import scale
 from unblot.cleaning.alphabet import Lesson, learn_alphabet
+from unblot.cleaning.marks import Box
 from unblot.cleaning.passes import Character, find_characters
 from unblot.cleaning.repaint import repaint
-from unblot.cleaning.restore import Box, protect, restore
+from unblot.cleaning.restore import protect, restore
 from unblot.cleaning.stamps import settle
 from unblot.cleaning.whole import find_whole, learn_whole
 from unblot.errors import NothingFoundError, UsageError

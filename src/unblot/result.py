@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from unblot.cleaning.restore import KEPT
+from unblot.cleaning.marks import KEPT
 from unblot.files import write_whole
 from unblot.pipeline import PageResult, Result
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 
@@ -97,6 +98,20 @@ def test_unknown_writing_in_a_stain_and_pale_writing_are_kept():
     pale = PAPER - (PAPER - page_of(PLACES).astype(float)) * 0.4
     pale[100:140, 640:647] = PAPER - 90
     assert restored(pale.astype(np.uint8)).kept == [(640, 100, 647, 140)]
+
+
+def test_an_unknown_letter_stays_when_the_stroke_across_it_goes():
+    clean = page_of(PLACES)
+    letter = np.s_[100:140, 630:666]
+    clean[letter] = 24
+    clean[108:116, 638:658] = clean[124:132, 638:658] = PAPER
+    dirty = clean.copy()
+    cv2.line(dirty, (500, 10), (699, 180), 30, 5)
+    after = restored(dirty).page.pixels
+    ink = clean < 128
+    assert (after[letter][ink[letter]] < 128).mean() > 0.7
+    stroke = (dirty < 128) & ~cv2.dilate(ink.astype(np.uint8), np.ones((5, 5))).astype(bool)
+    assert (after[stroke] > 128).mean() > 0.8
 
 
 def test_a_doubtful_character_keeps_its_own_ink():

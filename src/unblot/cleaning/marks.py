@@ -1,0 +1,222 @@
+"""Writing and dirt told apart where nothing is known: marks that look like writing, and stand where writing stands.
+
+A letter that a pen's stroke crosses is one part with the stroke. What is longer and straighter than a letter can be is
+taken for the stroke; what is left of the part is looked at once more, piece by piece.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+Box = tuple[int, int, int, int]
+
+KEPT = "unlearned mark on a text line"
+
+INKED = 0.4
+HALF, STRONG = 0.5, 90  # of a pale page's strong ink, that percentile of the characters', is ink too
+FAINT = 0.08  # ink below this is the paper's grain
+OWNED = 0.5  # of a part's pixels: then it is a character's
+SMALLEST, LARGE, TALLEST, WIDEST = 0.08, 2.2, 4.0, 3.0  # of a character's height: what may be writing, or a heading's
+THIN, THICK = 0.4, 3.0  # of the characters' stroke width
+PALE = 0.65  # of the characters' ink
+ALONG, LEVEL = 4.0, 0.6  # heights to the next character of the same line, along it and up or down
+ROW, APART, EVENLY = 5, 2.0, 0.25  # marks that make a row of their own; heights between them, and up or down
+HIDDEN = 0.1  # of a part's pixels that may lie under a blot
+HALO = 3  # pixels around ink that are still its own
+PIECE = 0.35  # heights: the least piece of a letter
+LONG = 2.0  # heights: no letter has a straight stroke of that length
+COARSE, SOME = 16, 0.2  # pixels that a character is high where long strokes are looked for, and ink that counts there
+ANGLES = 24
+STRAIGHT, UPRIGHT = 0.25, 0.9  # width over length of a line, and its rise: the ends of strokes lie at any angle
+CROSSED = 2.0  # stroke widths between pieces of one letter
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Boxes of the unknown marks that are kept and of those that are not, and the pixels that stay as they are."""
+
+    kept: list[Box]
+    removed: list[Box]
+    stays: Bool[np.ndarray, "H W"]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Connected parts of ink, 0 being none: where, their boxes, areas, half the width of their strokes, mean ink."""
+
+    label: Int[np.ndarray, "H W"]
+    boxes: Int[np.ndarray, "M 4"]
+    area: Int[np.ndarray, " M"]
+    stroke: Float[np.ndarray, " M"]
+    strength: Float[np.ndarray, " M"]
+
+    @property
+    def width(self) -> Int[np.ndarray, " M"]:
+        return np.asarray(self.boxes[:, 2] - self.boxes[:, 0])
+
+    @property
+    def tall(self) -> Int[np.ndarray, " M"]:
+        return np.asarray(self.boxes[:, 3] - self.boxes[:, 1])
+
+    def share(self, mask: Bool[np.ndarray, "H W"]) -> Float[np.ndarray, " M"]:
+        """Give how much of each part lies under a mask."""
+        return np.asarray(np.bincount(self.label[mask], minlength=len(self.area)) / self.area)
+
+
+@dataclass(frozen=True)
+class _Hand:
+    """What the page's writing is like: the height of its characters, half the width of its strokes, its palest ink."""
+
+    height: float
+    stroke: float
+    palest: float
+
+
+def tell_marks(
+    ink: Float[np.ndarray, "H W"],
+    own: Bool[np.ndarray, "H W"],
+    hidden: Bool[np.ndarray, "H W"],
+    known: list[Box],
+    height: float,
+) -> Marks:
+    """Tell writing that no dirt touches, known or not, and what dirt left of unknown writing, from the dirt."""
+    strong = np.percentile(np.append(ink[own & (ink > FAINT)], 1.0), STRONG)
+    inked = ink > min(INKED, HALF * float(strong))
+    parts = _parts(inked, ink)
+    large = np.maximum(parts.width, parts.tall) > SMALLEST * height
+    large[0] = False
+    owned = parts.share(own & inked) > OWNED
+    sure = large & owned
+    stroke = float(np.median(parts.stroke[sure])) if sure.any() else height / 12
+    palest = PALE * float(np.median(parts.strength[sure])) if sure.any() else 0.0
+    hand = _Hand(height, stroke, palest)
+    characters = np.array(known, np.int64).reshape(-1, 4)
+    writing = large & _like_writing(parts, hand, TALLEST) & (parts.share(hidden & inked) < HIDDEN)
+    writing[writing] = _on_a_line(parts.boxes[writing], characters, height)
+    written = writing[parts.label]
+    dirt = inked & ~written
+    pieces = _pieces(dirt, own, ink, hidden, np.concatenate([characters, parts.boxes[writing]]), hand)
+    stays = (cv2.dilate(written.astype(np.uint8), np.ones((2 * HALO + 1, 2 * HALO + 1), np.uint8)) > 0) & ~(dirt & own)
+    kept, removed = (_boxes(parts.boxes[large & ~owned & chosen]) for chosen in (writing, ~writing))
+    return Marks(kept + _boxes(_parts(pieces, ink).boxes[1:]), removed, stays | pieces)
+
+
+def _boxes(corners: Int[np.ndarray, "M 4"]) -> list[Box]:
+    return [(x0, y0, x1, y1) for x0, y0, x1, y1 in corners.tolist()]
+
+
+def _parts(mask: Bool[np.ndarray, "H W"], ink: Float[np.ndarray, "H W"]) -> _Parts:
+    count, label, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
+    flat = label.reshape(-1).astype(np.int64)
+    stroke = np.zeros(count)
+    np.maximum.at(stroke, flat, cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5).reshape(-1))
+    area = np.maximum(stats[:, cv2.CC_STAT_AREA], 1)
+    boxes = stats[:, :4].astype(np.int64)
+    boxes[:, 2:] += boxes[:, :2]
+    return _Parts(label, boxes, area, stroke, np.bincount(flat, ink.reshape(-1), minlength=count) / area)
+
+
+def _like_writing(parts: _Parts, hand: _Hand, tallest: float) -> Bool[np.ndarray, " M"]:
+    """Tell the parts that are no larger than writing, with strokes and ink like it; large type has larger strokes."""
+    small = (parts.tall < tallest * hand.height) & (parts.width < WIDEST * np.maximum(parts.tall, hand.height))
+    expected = hand.stroke * np.where(parts.tall < LARGE * hand.height, 1, parts.tall / hand.height)
+    drawn = (parts.stroke > THIN * expected) & (parts.stroke < THICK * expected)
+    return np.asarray(small & drawn & (parts.strength > hand.palest))
+
+
+def _pieces(
+    dirt: Bool[np.ndarray, "H W"],
+    own: Bool[np.ndarray, "H W"],
+    ink: Float[np.ndarray, "H W"],
+    hidden: Bool[np.ndarray, "H W"],
+    written: Int[np.ndarray, "K 4"],
+    hand: _Hand,
+) -> Bool[np.ndarray, "H W"]:
+    """Give what is left of unknown letters between the characters of a line, without the strokes that cross them."""
+    strokes = _long_strokes(dirt, hand.height)
+    left = dirt & ~strokes & ~own
+    parts = _parts(left, ink)
+    chosen = _like_writing(parts, hand, LARGE) & (parts.share(hidden & left) < HIDDEN)
+    chosen &= np.maximum(parts.width, parts.tall) > PIECE * hand.height
+    chosen[0] = False
+    chosen[chosen] = _in_line(parts.boxes[chosen], written, hand.height, 0.0)
+    chosen[chosen] = [not _end_of_a_stroke(parts, k) for k in np.nonzero(chosen)[0].tolist()]
+    pieces = chosen[parts.label].astype(np.uint8)
+    reach = 2 * max(1, round(CROSSED * hand.stroke)) + 1
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))
+    between = (cv2.morphologyEx(pieces, cv2.MORPH_CLOSE, disc) > 0) & dirt & ~own
+    near = cv2.dilate(pieces | between.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+    return np.asarray(near & (~strokes | between) & ~(dirt & own))
+
+
+def _long_strokes(dirt: Bool[np.ndarray, "H W"], height: float) -> Bool[np.ndarray, "H W"]:
+    """Tell the pixels on straight lines inside of the dirt that are longer than those of any letter."""
+    rows, columns = (max(1, round(length * COARSE / height)) for length in dirt.shape)
+    coarse = cv2.resize(dirt.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA)
+    small = (coarse > SOME).astype(np.uint8)
+    half = round(LONG * COARSE / 2)
+    found = np.zeros(small.shape, bool)
+    for angle in np.linspace(0, np.pi, ANGLES, endpoint=False):
+        right, down = round(half * float(np.cos(angle))), round(half * float(np.sin(angle)))
+        line = np.zeros((2 * half + 1, 2 * half + 1), np.uint8)
+        cv2.line(line, (half - right, half - down), (half + right, half + down), 1)
+        found |= cv2.morphologyEx(small, cv2.MORPH_OPEN, line) > 0
+    return np.asarray(cv2.resize(found.astype(np.uint8), dirt.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0)
+
+
+def _end_of_a_stroke(parts: _Parts, k: int) -> bool:
+    """Tell a line that does not stand upright as stems do: what a stroke's bend or end leaves."""
+    x0, y0, x1, y1 = parts.boxes[k]
+    spread, axes = np.linalg.eigh(np.cov(np.argwhere(parts.label[y0:y1, x0:x1] == k).T))
+    return bool(spread[0] < STRAIGHT**2 * spread[1] and abs(axes[0, 1]) < UPRIGHT)
+
+
+def _on_a_line(marks: Int[np.ndarray, "M 4"], known: Int[np.ndarray, "K 4"], height: float) -> Bool[np.ndarray, " M"]:
+    """Tell which marks stand in line with known characters close by, or with other marks that do.
+
+    >>> _on_a_line(np.array([[40, 0, 50, 10], [75, 2, 85, 12], [40, 30, 50, 40]]), np.array([[0, 0, 10, 10]]), 10.0)
+    array([ True,  True, False])
+    """
+    on_line = _rows(marks, height)
+    last = np.concatenate([known, marks[on_line]])
+    while len(last) and not on_line.all():
+        left = np.nonzero(~on_line)[0]
+        reached = left[_in_line(marks[left], last, height, LEVEL)]
+        on_line[reached] = True
+        last = marks[reached]
+    return on_line
+
+
+def _rows(marks: Int[np.ndarray, "M 4"], height: float) -> Bool[np.ndarray, " M"]:
+    """Tell which marks stand in a row of their own: a heading, a row of dashes."""
+    x0, y0, x1, y1 = marks.T.astype(float)
+    tall, far = np.maximum(y1 - y0, 1), (APART + WIDEST) * height
+    middles = np.stack([(x0 + x1) / 2, (y0 + y1) / 2 * far / (EVENLY * height)], 1)
+    one, other = cKDTree(middles).query_pairs(far, p=np.inf, output_type="ndarray").T
+    beside = np.maximum(x0[one] - x1[other], x0[other] - x1[one]) < APART * height
+    pairs = beside & (np.abs(np.log(tall[one] / tall[other])) < np.log(2))
+    joined = coo_array((pairs[pairs], (one[pairs], other[pairs])), shape=(len(marks), len(marks)))
+    _, row = connected_components(joined, directed=False)
+    return np.asarray(np.bincount(row, minlength=1)[row] >= ROW)
+
+
+def _in_line(
+    marks: Int[np.ndarray, "M 4"], others: Int[np.ndarray, "K 4"], height: float, level: float
+) -> Bool[np.ndarray, " M"]:
+    """Tell which marks have another one beside them, not more than `level` heights above or below it."""
+    left, top, right, bottom = others.T
+    reach = ALONG * np.maximum(height, bottom - top)
+
+    def has_one(x0: int, y0: int, x1: int, y1: int) -> bool:
+        near = np.maximum(x0 - right, left - x1) < reach
+        even = np.abs(y0 + y1 - top - bottom) < bottom - top + 2 * level * height
+        return bool((near & even).any())
+
+    return np.array([has_one(*mark) for mark in marks.tolist()], bool)
