@@ -28,6 +28,7 @@ THIN, THICK = 0.4, 3.0  # of the characters' stroke width
 PALE = 0.65  # of the characters' ink
 ALONG, LEVEL = 4.0, 0.6  # heights to the next character of the same line, along it and up or down
 ROW, APART, EVENLY = 5, 2.0, 0.25  # marks that make a row of their own; heights between them, and up or down
+CRUMB, BESIDE = 0.25, 0.1  # heights: what is no larger, and no farther from a character, has broken off it
 HIDDEN = 0.1  # of a part's pixels that may lie under a blot
 HALO = 3  # pixels around ink that are still its own
 PIECE = 0.35  # heights: the least piece of a letter
@@ -40,11 +41,15 @@ CROSSED = 2.0  # stroke widths between pieces of one letter
 
 @dataclass(frozen=True)
 class Marks:
-    """Boxes of the unknown marks that are kept and of those that are not, and the pixels that stay as they are."""
+    """Boxes of the unknown marks that are kept and of those that are not, and the pixels that stay as they are.
+
+    `clean` says that nothing larger than a crumb is dirt.
+    """
 
     kept: list[Box]
     removed: list[Box]
     stays: Bool[np.ndarray, "H W"]
+    clean: bool
 
 
 @dataclass(frozen=True)
@@ -100,12 +105,21 @@ def tell_marks(
     characters = np.array(known, np.int64).reshape(-1, 4)
     writing = large & _like_writing(parts, hand, TALLEST) & (parts.share(hidden & inked) < HIDDEN)
     writing[writing] = _on_a_line(parts.boxes[writing], characters, height)
+    crumbs = large & (np.maximum(parts.width, parts.tall) < CRUMB * height) & (parts.strength > palest)
+    beside = _grown(own, round(BESIDE * height))
+    writing |= crumbs & (parts.share(beside & inked) > OWNED)
     written = writing[parts.label]
     dirt = inked & ~written
     pieces = _pieces(dirt, own, ink, hidden, np.concatenate([characters, parts.boxes[writing]]), hand)
-    stays = (cv2.dilate(written.astype(np.uint8), np.ones((2 * HALO + 1, 2 * HALO + 1), np.uint8)) > 0) & ~(dirt & own)
+    stays = (_grown(written, HALO) & ~(dirt & own)) | (beside & ~own & ~_grown(dirt, HALO))
     kept, removed = (_boxes(parts.boxes[large & ~owned & chosen]) for chosen in (writing, ~writing))
-    return Marks(kept + _boxes(_parts(pieces, ink).boxes[1:]), removed, stays | pieces)
+    gone = _parts(dirt & ~own & ~pieces, ink)
+    clean = bool(np.maximum(gone.width, gone.tall)[1:].max(initial=0) < CRUMB * height)
+    return Marks(kept + _boxes(_parts(pieces, ink).boxes[1:]), removed, stays | pieces, clean)
+
+
+def _grown(mask: Bool[np.ndarray, "H W"], by: int) -> Bool[np.ndarray, "H W"]:
+    return np.asarray(cv2.dilate(mask.astype(np.uint8), np.ones((2 * by + 1, 2 * by + 1), np.uint8)) > 0)
 
 
 def _boxes(corners: Int[np.ndarray, "M 4"]) -> list[Box]:
@@ -152,8 +166,7 @@ def _pieces(
     reach = 2 * max(1, round(CROSSED * hand.stroke)) + 1
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))
     between = (cv2.morphologyEx(pieces, cv2.MORPH_CLOSE, disc) > 0) & dirt & ~own
-    near = cv2.dilate(pieces | between.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
-    return np.asarray(near & (~strokes | between) & ~(dirt & own))
+    return np.asarray(_grown((pieces > 0) | between, 1) & (~strokes | between) & ~(dirt & own))
 
 
 def _long_strokes(dirt: Bool[np.ndarray, "H W"], height: float) -> Bool[np.ndarray, "H W"]:

@@ -26,6 +26,7 @@ DARK = 0.4  # lightness of a blot, in which ink hardly shows
 HALF_TONE = 0.3  # ink of the edges that a scanner blurs, up to twice that
 BLURRED = 0.5  # times the share of such edges, ink is fainter than it was printed
 DIRTY = 0.02  # of a page's ink or paper that changes, for its edges to be made stronger too
+SPOTLESS = 0.001  # of a page that may be stained, for it to be given back as it is
 SHADED = 0.03  # of lightness: paper darker than the page's by more is stained
 TILE = 4.0  # heights: the paper's tone is looked at in squares of that size
 LIT = 80  # percentile of a square's lightness that is paper
@@ -64,6 +65,8 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
     result = np.where(marks.stays, ink, np.where(own, painted, 0))
     tone = _tone(pixels, height)
     stained = cv2.dilate((paper < tone.mean(2) - SHADED).astype(np.uint8), np.ones((HALO, HALO), np.uint8)) > 0
+    if marks.clean and stained.mean() < SPOTLESS and not white:
+        return Restored(page, marks.kept, [])
     changed = (np.abs(result - ink) > FAINT) | stained | (~own & ~marks.stays & (ink > FAINT))
     if (changed & (ink > INKED)).sum() > DIRTY * (ink > INKED).sum() or stained.mean() > DIRTY:
         written = result > HALF_TONE

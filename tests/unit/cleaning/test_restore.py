@@ -35,9 +35,12 @@ def restored(pixels: np.ndarray, found: list[Character] = FOUND, white: bool = F
 
 def test_a_clean_page_goes_through_untouched():
     before = page_of(PLACES)
-    after = restored(before).page.pixels
-    assert np.abs(after.astype(int) - before).max() <= 24
-    assert (np.abs(after.astype(int) - before) > 12).mean() < 0.08
+    before[60:63, 300:303] = 200  # a crumb, and no dirt
+    result = restored(before)
+    assert (result.page.pixels == before).all()
+    assert not result.removed
+    before[60:63, 300:330] = 60
+    assert (restored(before).page.pixels[60:63, 300:330] > 200).all()
 
 
 def test_a_stroke_is_removed_and_what_it_crossed_stays():
