@@ -128,13 +128,13 @@ def _boxes(corners: Int[np.ndarray, "M 4"]) -> list[Box]:
 
 def _parts(mask: Bool[np.ndarray, "H W"], ink: Float[np.ndarray, "H W"]) -> _Parts:
     count, label, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
-    flat = label.reshape(-1).astype(np.int64)
+    inner, of_part = cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5)[mask], label[mask]
     stroke = np.zeros(count)
-    np.maximum.at(stroke, flat, cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5).reshape(-1))
+    np.maximum.at(stroke, of_part, inner)
     area = np.maximum(stats[:, cv2.CC_STAT_AREA], 1)
     boxes = stats[:, :4].astype(np.int64)
     boxes[:, 2:] += boxes[:, :2]
-    return _Parts(label, boxes, area, stroke, np.bincount(flat, ink.reshape(-1), minlength=count) / area)
+    return _Parts(label, boxes, area, stroke, np.bincount(of_part, ink[mask], minlength=count) / area)
 
 
 def _like_writing(parts: _Parts, hand: _Hand, tallest: float) -> Bool[np.ndarray, " M"]:
