@@ -31,11 +31,11 @@ ROW, APART, EVENLY = 5, 2.0, 0.25  # marks that make a row of their own; heights
 CRUMB, BESIDE = 0.25, 0.1  # heights: what is no larger, and no farther from a character, has broken off it
 HIDDEN = 0.1  # of a part's pixels that may lie under a blot
 HALO = 3  # pixels around ink that are still its own
-PIECE = 0.35  # heights: the least piece of a letter
+PIECE, NEXT = 0.35, 1.5  # heights: the least piece of a letter, and how far from others it stands
 LONG = 2.0  # heights: no letter has a straight stroke of that length
 COARSE, SOME = 16, 0.2  # pixels that a character is high where long strokes are looked for, and ink that counts there
 ANGLES = 24
-STRAIGHT, UPRIGHT = 0.25, 0.9  # width over length of a line, and its rise: the ends of strokes lie at any angle
+STRAIGHT, UPRIGHT = 0.4, 0.9  # width over length of a line, and its rise: the ends of strokes lie at any angle
 CROSSED = 2.0  # stroke widths between pieces of one letter
 
 
@@ -112,10 +112,13 @@ def tell_marks(
     dirt = inked & ~written
     pieces = _pieces(dirt, own, ink, hidden, np.concatenate([characters, parts.boxes[writing]]), hand)
     stays = (_grown(written, HALO) & ~(dirt & own)) | (beside & ~own & ~_grown(dirt, HALO))
-    kept, removed = (_boxes(parts.boxes[large & ~owned & chosen]) for chosen in (writing, ~writing))
     gone = _parts(dirt & ~own & ~pieces, ink)
-    clean = bool(np.maximum(gone.width, gone.tall)[1:].max(initial=0) < CRUMB * height)
-    return Marks(kept + _boxes(_parts(pieces, ink).boxes[1:]), removed, stays | pieces, clean)
+    size = np.maximum(gone.width, gone.tall)
+    size[0] = 0
+    kept = _boxes(parts.boxes[large & ~owned & writing]) + _boxes(_parts(pieces, ink).boxes[1:])
+    return Marks(
+        kept, _boxes(gone.boxes[size > SMALLEST * height]), stays | pieces, bool((size < CRUMB * height).all())
+    )
 
 
 def _grown(mask: Bool[np.ndarray, "H W"], by: int) -> Bool[np.ndarray, "H W"]:
@@ -160,7 +163,7 @@ def _pieces(
     chosen = _like_writing(parts, hand, LARGE) & (parts.share(hidden & left) < HIDDEN)
     chosen &= np.maximum(parts.width, parts.tall) > PIECE * hand.height
     chosen[0] = False
-    chosen[chosen] = _in_line(parts.boxes[chosen], written, hand.height, 0.0)
+    chosen[chosen] = _in_line(parts.boxes[chosen], written, NEXT * hand.height, 0.0)
     chosen[chosen] = [not _end_of_a_stroke(parts, k) for k in np.nonzero(chosen)[0].tolist()]
     pieces = chosen[parts.label].astype(np.uint8)
     reach = 2 * max(1, round(CROSSED * hand.stroke)) + 1
@@ -201,7 +204,7 @@ def _on_a_line(marks: Int[np.ndarray, "M 4"], known: Int[np.ndarray, "K 4"], hei
     last = np.concatenate([known, marks[on_line]])
     while len(last) and not on_line.all():
         left = np.nonzero(~on_line)[0]
-        reached = left[_in_line(marks[left], last, height, LEVEL)]
+        reached = left[_in_line(marks[left], last, ALONG * height, LEVEL * height)]
         on_line[reached] = True
         last = marks[reached]
     return on_line
@@ -221,15 +224,19 @@ def _rows(marks: Int[np.ndarray, "M 4"], height: float) -> Bool[np.ndarray, " M"
 
 
 def _in_line(
-    marks: Int[np.ndarray, "M 4"], others: Int[np.ndarray, "K 4"], height: float, level: float
+    marks: Int[np.ndarray, "M 4"], others: Int[np.ndarray, "K 4"], along: float, level: float
 ) -> Bool[np.ndarray, " M"]:
-    """Tell which marks have another one beside them, not more than `level` heights above or below it."""
+    """Tell which marks have another one beside them, not farther than `along`, nor more than `level` above or below.
+
+    Pixels, for others of ordinary height; beside larger ones marks may be farther away in proportion.
+    """
     left, top, right, bottom = others.T
-    reach = ALONG * np.maximum(height, bottom - top)
+    usual = np.median(bottom - top) if len(others) else 1.0
+    reach = along * np.maximum(1, (bottom - top) / usual)
 
     def has_one(x0: int, y0: int, x1: int, y1: int) -> bool:
         near = np.maximum(x0 - right, left - x1) < reach
-        even = np.abs(y0 + y1 - top - bottom) < bottom - top + 2 * level * height
+        even = np.abs(y0 + y1 - top - bottom) < bottom - top + 2 * level
         return bool((near & even).any())
 
     return np.array([has_one(*mark) for mark in marks.tolist()], bool)
