@@ -53,9 +53,9 @@ def learn_alphabet(inks: list[np.ndarray], lesson: Lesson, device: torch.device,
         done, total = repeat * schedule.iterations + step.iteration + 1, schedule.iterations * schedule.repeats
         watch(Progress("learning", done, total, f"free energy {step.free_energy:.6g}"))
 
-    Y = patches_of([sheet.features for sheet in sheets])
-    theta, background = learn_patches(sheets, Y, schedule, lesson.seed, on_step)
     features = [sheet.features for sheet in sheets]
+    Y = patches_of(features)
+    theta, background = learn_patches(sheets, Y, schedule, lesson.seed, on_step)
     if wide != bank:
         features = [gabor_features(torch.from_numpy(page_ink).to(device), bank) for page_ink in inks]
         theta, background = refit(Y, theta, background, patches_of(features), schedule.truncation, schedule.play)

@@ -112,13 +112,11 @@ def tell_marks(
     dirt = inked & ~written
     pieces = _pieces(dirt, own, ink, hidden, np.concatenate([characters, parts.boxes[writing]]), hand)
     stays = (_grown(written, HALO) & ~(dirt & own)) | (beside & ~own & ~_grown(dirt, HALO))
-    gone = _parts(dirt & ~own & ~pieces, ink)
-    size = np.maximum(gone.width, gone.tall)
-    size[0] = 0
-    kept = _boxes(parts.boxes[large & ~owned & writing]) + _boxes(_parts(pieces, ink).boxes[1:])
-    return Marks(
-        kept, _boxes(gone.boxes[size > SMALLEST * height]), stays | pieces, bool((size < CRUMB * height).all())
-    )
+    gone = _components(dirt & ~own & ~pieces)[1][1:]
+    size = (gone[:, 2:] - gone[:, :2]).max(1)
+    kept = np.concatenate([parts.boxes[large & ~owned & writing], _components(pieces)[1][1:]])
+    clean = bool((size < CRUMB * height).all())
+    return Marks(_boxes(kept), _boxes(gone[size > SMALLEST * height]), stays | pieces, clean)
 
 
 def _grown(mask: Bool[np.ndarray, "H W"], by: int) -> Bool[np.ndarray, "H W"]:
@@ -129,15 +127,22 @@ def _boxes(corners: Int[np.ndarray, "M 4"]) -> list[Box]:
     return [(x0, y0, x1, y1) for x0, y0, x1, y1 in corners.tolist()]
 
 
-def _parts(mask: Bool[np.ndarray, "H W"], ink: Float[np.ndarray, "H W"]) -> _Parts:
-    count, label, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
-    inner, of_part = cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5)[mask], label[mask]
-    stroke = np.zeros(count)
-    np.maximum.at(stroke, of_part, inner)
-    area = np.maximum(stats[:, cv2.CC_STAT_AREA], 1)
+def _components(
+    mask: Bool[np.ndarray, "H W"],
+) -> tuple[Int[np.ndarray, "H W"], Int[np.ndarray, "M 4"], Int[np.ndarray, " M"]]:
+    """Give the number of the connected part that each pixel belongs to, and the parts' boxes and areas."""
+    _, label, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
     boxes = stats[:, :4].astype(np.int64)
     boxes[:, 2:] += boxes[:, :2]
-    return _Parts(label, boxes, area, stroke, np.bincount(of_part, ink[mask], minlength=count) / area)
+    return label, boxes, np.maximum(stats[:, cv2.CC_STAT_AREA], 1)
+
+
+def _parts(mask: Bool[np.ndarray, "H W"], ink: Float[np.ndarray, "H W"]) -> _Parts:
+    label, boxes, area = _components(mask)
+    inner, of_part = cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5)[mask], label[mask]
+    stroke = np.zeros(len(area))
+    np.maximum.at(stroke, of_part, inner)
+    return _Parts(label, boxes, area, stroke, np.bincount(of_part, ink[mask], minlength=len(area)) / area)
 
 
 def _like_writing(parts: _Parts, hand: _Hand, tallest: float) -> Bool[np.ndarray, " M"]:

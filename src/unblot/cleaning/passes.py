@@ -65,7 +65,7 @@ def find_characters(
 ) -> list[Character]:
     """Screen the page for the model's characters until nothing more is accepted."""
     assert isinstance(model.bank, GaborBank)
-    theta = model.theta.take((model.character >= 0).nonzero()[:, 0].tolist())
+    theta = model.theta.take(model.known)
     patterns = Patterns(theta, model.background, model.D, truncation)
     left, changed = ink.copy(), None
     found: list[Character] = []
@@ -109,7 +109,7 @@ def accept(
 
     `seen` numbers the classes that are characters, `left` is the ink without the characters found before.
     """
-    classes = (model.character >= 0).nonzero()[:, 0].tolist()
+    classes = model.known
     seen = seen[(seen.quality > threshold).nonzero()[:, 0]]
     seen = seen[seen.quality.argsort(descending=True, stable=True)]
     taken = _Taken(ink.shape, before)
@@ -134,17 +134,12 @@ def accept(
 def _standing(posterior: torch.Tensor, model: Model, c: int) -> tuple[int, int | None, float]:
     """Sum the classes of each character: its number, the next likely one, and its own probability."""
     sums = torch.zeros(model.characters)
-    sums.index_add_(0, model.character[model.character >= 0], posterior)
+    sums.index_add_(0, model.character[model.known], posterior)
     own = int(model.character[c])
     others = sums.clone()
     others[own] = -1
     runner_up = int(others.argmax()) if model.characters > 1 and float(others.max()) > 0 else None
     return own, runner_up, float(sums[own])
-
-
-def _own_picture(model: Model, c: int) -> Float[np.ndarray, "h w"]:
-    x0, y0, x1, y1 = model.boxes[c].tolist()
-    return model.pictures[c].numpy()[y0:y1, x0:x1]
 
 
 def _on_the_ink(
@@ -153,7 +148,7 @@ def _on_the_ink(
     """Move the class's picture by a few pixels to where it fits the ink best, and give its box there."""
     x0, y0 = model.boxes[c, :2].tolist()
     top, left = place[0] * STRIDE + y0, place[1] * STRIDE + x0
-    picture = _own_picture(model, c)
+    picture = model.picture(c)
     height, width = picture.shape
     y, x = max(0, top - PLAY), max(0, left - PLAY)
     around = ink[y : top + height + PLAY, x : left + width + PLAY]
@@ -166,7 +161,7 @@ def _on_the_ink(
 
 def _covered(ink: Float[np.ndarray, "H W"], model: Model, c: int, box: tuple[int, int, int, int]) -> float:
     """Give how much of the class's ink the page has in the box: dirt adds ink, it takes none away."""
-    printed = _own_picture(model, c) > PRINTED
+    printed = model.picture(c) > PRINTED
     return float((ink[box[1] : box[3], box[0] : box[2]][printed] > INKED).mean())
 
 

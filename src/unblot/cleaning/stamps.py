@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float
 
 from unblot.cleaning.passes import Character
 from unblot.features import GaborBank
+from unblot.learning.classes import PRINTED
 from unblot.model.file import Model
 
 FAINTEST = 0.02  # ink that a character's picture has beyond its neighbours'
@@ -19,7 +20,7 @@ PLAY = 0.06  # of the same: how far an instance lies from where it was found, at
 MOST = 60  # instances that a picture is made of
 BOLD = 0.8  # of a class's instances have no more ink than its boldest
 TURNS = 2
-PRINTED, THERE = 0.35, 0.3  # ink of a class, and of a character that shows it
+THERE = 0.3  # ink of a character that shows its class's
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,7 @@ def agreement(ink: Float[np.ndarray, "H W"], found: list[Character], stamps: dic
 
 def own_pixels(model: Model, c: int, shape: tuple[int, int], seam: int) -> Bool[np.ndarray, "h w"]:
     """Give the pixels that are a class's own, in its box of a shape with a seam around it."""
-    left, top, right, bottom = model.boxes[c].tolist()
-    picture = model.pictures[c].numpy()[top:bottom, left:right]
+    picture = model.picture(c)
     if isinstance(model.bank, GaborBank):
         own = picture > FAINTEST
     else:

@@ -36,6 +36,10 @@ class States:
     c: Int[Tensor, " S"]
     x: Int[Tensor, " S"]
 
+    def __getitem__(self, chosen: Tensor) -> States:
+        """Take some of them."""
+        return States(self.n[chosen], self.c[chosen], self.x[chosen])
+
 
 @dataclass(frozen=True)
 class Moments:

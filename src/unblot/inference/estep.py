@@ -76,8 +76,7 @@ def statistics(batch: Batch, terms: Terms, found: Posterior) -> Stats:
         [torch.where(states.c == c, q, 0).double().reshape(found.q.shape).sum(1).sum() for c in range(terms.C)]
     )
     heavy = (q > torch.finfo(q.dtype).eps / 100).nonzero()[:, 0]
-    visited = States(states.n[heavy], states.c[heavy], states.x[heavy])
-    moments = kernels_for(batch.Y.device).sum_moments(batch, terms, visited, q[heavy])
+    moments = kernels_for(batch.Y.device).sum_moments(batch, terms, states[heavy], q[heavy])
     evidence = found.log_evidence.double().sum() + batch.log_H.double().sum()  # Eq. 7, at its maximum over q on K_n
     return Stats(batch.N, float(evidence) / terms.beta, responsibility, moments)
 

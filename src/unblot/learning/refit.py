@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unblot.inference.batch import Moments, States
+from unblot.inference.batch import Moments
 from unblot.inference.estep import Stats, posterior
 from unblot.inference.kernels_torch import windows
 from unblot.inference.truncation import Truncation
@@ -44,7 +44,7 @@ def refit(
         found = posterior(batch, tables, truncation)
         q = found.q.reshape(-1)
         heavy = (q > LEAST_Q).nonzero()[:, 0]
-        states = States(found.states.n[heavy], found.states.c[heavy], found.states.x[heavy])
+        states = found.states[heavy]
         pairs = zip(windows(batch, tables, states), windows(batch_other, frame, states), strict=True)
         for (c, members, z, _), (_, _, _, delta) in pairs:
             certainty = q[heavy[members]]

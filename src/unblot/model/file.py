@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from safetensors import SafetensorError, safe_open
@@ -53,6 +54,16 @@ class Model:
         scale = 1.0 if isinstance(self.bank, GaborBank) else CELL / scale_factor(self.bank.height)
         x0, y0, x1, y1 = self.boxes[c].tolist()
         return round(scale * (x1 - x0)), round(scale * (y1 - y0))
+
+    def picture(self, c: int) -> Float[np.ndarray, "h w"]:
+        """Give the ink of a class in its box."""
+        x0, y0, x1, y1 = self.boxes[c].tolist()
+        return np.asarray(self.pictures[c].numpy()[y0:y1, x0:x1])
+
+    @property
+    def known(self) -> list[int]:
+        """The classes that are characters."""
+        return [c for c, number in enumerate(self.character.tolist()) if number >= 0]
 
     @property
     def characters(self) -> int:
