@@ -53,7 +53,7 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class InkParts:
     """Connected parts of ink, 0 being none: where, their boxes, areas, half the width of their strokes, mean ink."""
 
     label: Int[np.ndarray, "H W"]
@@ -64,10 +64,12 @@ class _Parts:
 
     @property
     def width(self) -> Int[np.ndarray, " M"]:
+        """Pixels from left to right."""
         return np.asarray(self.boxes[:, 2] - self.boxes[:, 0])
 
     @property
     def tall(self) -> Int[np.ndarray, " M"]:
+        """Pixels from top to bottom."""
         return np.asarray(self.boxes[:, 3] - self.boxes[:, 1])
 
     def share(self, mask: Bool[np.ndarray, "H W"]) -> Float[np.ndarray, " M"]:
@@ -94,7 +96,7 @@ def tell_marks(
     """Tell writing that no dirt touches, known or not, and what dirt left of unknown writing, from the dirt."""
     strong = np.percentile(np.append(ink[own & (ink > FAINT)], 1.0), STRONG)
     inked = ink > min(INKED, HALF * float(strong))
-    parts = _parts(inked, ink)
+    parts = ink_parts(inked, ink)
     large = np.maximum(parts.width, parts.tall) > SMALLEST * height
     large[0] = False
     owned = parts.share(own & inked) > OWNED
@@ -137,15 +139,16 @@ def _components(
     return label, boxes, np.maximum(stats[:, cv2.CC_STAT_AREA], 1)
 
 
-def _parts(mask: Bool[np.ndarray, "H W"], ink: Float[np.ndarray, "H W"]) -> _Parts:
+def ink_parts(mask: Bool[np.ndarray, "H W"], ink: Float[np.ndarray, "H W"]) -> InkParts:
+    """Take a mask of ink apart."""
     label, boxes, area = _components(mask)
     inner, of_part = cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5)[mask], label[mask]
     stroke = np.zeros(len(area))
     np.maximum.at(stroke, of_part, inner)
-    return _Parts(label, boxes, area, stroke, np.bincount(of_part, ink[mask], minlength=len(area)) / area)
+    return InkParts(label, boxes, area, stroke, np.bincount(of_part, ink[mask], minlength=len(area)) / area)
 
 
-def _like_writing(parts: _Parts, hand: _Hand, tallest: float) -> Bool[np.ndarray, " M"]:
+def _like_writing(parts: InkParts, hand: _Hand, tallest: float) -> Bool[np.ndarray, " M"]:
     """Tell the parts that are no larger than writing, with strokes and ink like it; large type has larger strokes."""
     small = (parts.tall < tallest * hand.height) & (parts.width < WIDEST * np.maximum(parts.tall, hand.height))
     expected = hand.stroke * np.where(parts.tall < LARGE * hand.height, 1, parts.tall / hand.height)
@@ -164,7 +167,7 @@ def _pieces(
     """Give what is left of unknown letters between the characters of a line, without the strokes that cross them."""
     strokes = _long_strokes(dirt, hand.height)
     left = dirt & ~strokes & ~own
-    parts = _parts(left, ink)
+    parts = ink_parts(left, ink)
     chosen = _like_writing(parts, hand, LARGE) & (parts.share(hidden & left) < HIDDEN)
     chosen &= np.maximum(parts.width, parts.tall) > PIECE * hand.height
     chosen[0] = False
@@ -192,7 +195,7 @@ def _long_strokes(dirt: Bool[np.ndarray, "H W"], height: float) -> Bool[np.ndarr
     return np.asarray(cv2.resize(found.astype(np.uint8), dirt.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0)
 
 
-def _end_of_a_stroke(parts: _Parts, k: int) -> bool:
+def _end_of_a_stroke(parts: InkParts, k: int) -> bool:
     """Tell a line that does not stand upright as stems do: what a stroke's bend or end leaves."""
     x0, y0, x1, y1 = parts.boxes[k]
     spread, axes = np.linalg.eigh(np.cov(np.argwhere(parts.label[y0:y1, x0:x1] == k).T))

@@ -33,6 +33,9 @@ def reread(
     usual = {c: max(float(np.median(shares)), MORE) for c, shares in of_class.items()}
     relative = [share / usual[each.c] for each, share in zip(found, own, strict=True)]
     lacking = MORE + SPREAD * max(0.0, 1 - float(np.quantile(relative, WEAKEST)))
+    least = (1 - lacking) * float(np.median(own))  # a class that mixes letters shows less of its ink than others do
+    usual = {c: max(share, least) for c, share in usual.items()}
+    relative = [share / usual[each.c] for each, share in zip(found, own, strict=True)]
     read = []
     for each, second, share in zip(found, seconds, relative, strict=True):
         if share >= 1 - lacking:

@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 
 from unblot.cleaning.marks import FAINT, HALO, INKED, Box, tell_marks
 from unblot.cleaning.passes import Character
-from unblot.cleaning.stamps import Stamp
+from unblot.cleaning.stamps import Stamp, placed
 from unblot.ink import ink_and_paper
 from unblot.page import Page, light_on_dark
 from unblot.scale import reach_for
@@ -94,17 +94,14 @@ def _characters(
     painted = np.zeros_like(ink)
     for each in found:
         stamp = stamps[each.c]
-        top, left = each.box[1] - stamp.seam, each.box[0] - stamp.seam
-        rows = slice(max(0, top), max(0, min(ink.shape[0], top + stamp.own.shape[0])))
-        columns = slice(max(0, left), max(0, min(ink.shape[1], left + stamp.own.shape[1])))
-        inner = (slice(rows.start - top, rows.stop - top), slice(columns.start - left, columns.stop - left))
-        mask, picture, seen = stamp.own[inner], stamp.picture[inner], ink[rows, columns]
+        there, inner = placed(ink.shape, each, stamp)
+        mask, picture, seen = stamp.own[inner], stamp.picture[inner], ink[there]
         if each.posterior >= SURE:
-            covered = (seen > stamp.bold[inner] + AGREES) | hidden[rows, columns]
+            covered = (seen > stamp.bold[inner] + AGREES) | hidden[there]
             seen = np.where(covered, picture, seen)
-        part = painted[rows, columns]
+        part = painted[there]
         np.maximum(part, np.where(mask, seen, 0), out=part)
-        own[rows, columns] |= mask
+        own[there] |= mask
     return own, painted
 
 

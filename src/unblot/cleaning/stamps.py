@@ -96,6 +96,17 @@ def own_pixels(model: Model, c: int, shape: tuple[int, int], seam: int) -> Bool[
     return np.asarray(cv2.dilate(np.pad(own, seam).astype(np.uint8), disc) > 0)
 
 
+def placed(shape: tuple[int, ...], each: Character, stamp: Stamp) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
+    """Give where on a page a character's stamp lies, and which part of the stamp that is."""
+    there, inner = [], []
+    for begin, length, most in zip((each.box[1], each.box[0]), stamp.own.shape, shape, strict=True):
+        first = begin - stamp.seam
+        start, stop = max(0, first), max(0, min(most, first + length))
+        there.append(slice(start, stop))
+        inner.append(slice(start - first, stop - first))
+    return (there[0], there[1]), (inner[0], inner[1])
+
+
 def around(ink: np.ndarray, box: tuple[int, int, int, int], by: int) -> np.ndarray:
     """Cut out a box with a margin; beyond the page there is no ink."""
     x0, y0, x1, y1 = box

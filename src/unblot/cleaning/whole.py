@@ -10,6 +10,7 @@ from torch import Tensor
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import reread
 from unblot.cleaning.stamps import agreement, settle
+from unblot.cleaning.strangers import without_strangers
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
 from unblot.detection.contest import View, contest, crowded, pieces, view
@@ -20,7 +21,7 @@ from unblot.detection.together import together
 from unblot.errors import NothingFoundError
 from unblot.grid import FRAME, Grid, InkCells, make_grid, strengthened
 from unblot.learning.merging import merge
-from unblot.learning.seeds import LEAST_PARTS, LEVELS, Seed, best_level, find_seeds, strength_at
+from unblot.learning.seeds import LEAST_PARTS, LEVELS, TAKEN, Seed, best_level, find_seeds, strength_at
 from unblot.learning.splitting import split
 from unblot.learning.windows import RING, Shape, evidence, fit, grown, own_shape, page_background, within
 from unblot.model.file import Model
@@ -31,7 +32,7 @@ from unblot.scale import HEIGHT, character_height, scale_factor, scaled
 LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that looks like a part of it
 ON_A_LINE, OFF_LINES = 0.2, 0.6  # the same, where the page has lines
 MOST_OF_THEM = 0.5  # of a class
-ROUNDS = 2  # the second where the first has split classes, or left some of broken type
+ROUNDS = 3  # the second where the first has split classes or left some of broken type, the third after such a second
 MOST_EXAMPLES = 300  # of a class that are looked at for two shapes; the best of them teach
 LEAST_PROBABILITY = 0.1  # of a character: hardly any with less is one
 AGREED = 0.78  # correlation of a class's instances with its picture: curves that are alike by chance have less
@@ -60,13 +61,15 @@ def learn_whole(
     if not seeds:
         raise NothingFoundError(f"nothing on the page repeats; {NOTHING}")
     watch(Progress("learning", 1, ROUNDS + 2, f"{len(seeds)} shapes that repeat"))
+    taken = None
     for again in range(ROUNDS):
-        found, shapes, worth = _instances(grid, log_H, seeds, threshold, broken)
+        found, shapes, worth = _instances(grid, log_H, seeds, threshold, broken, taken)
         watch(Progress("learning", 2 + again, ROUNDS + 2, f"{len(found.c)} characters"))
         taught, taught_shapes = _taught(*together(found, shapes, worth), most)
         seeds = split(grid, taught, taught_shapes)
         if again == 0 and broken:
-            seeds += find_seeds(grid, seed, level, _taken(grid, found, shapes))
+            taken = _taken(grid, found, shapes)
+            seeds += find_seeds(grid, seed, level, taken)
         if len(seeds) == len(taught):
             break
     if not seeds:
@@ -118,7 +121,7 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
             characters.append(read(found, k, p, second.character if second else None))
             seconds.append(second if second and second.quality > threshold else None)
     settled, stamps = settle(found_ink, characters, model)
-    checked = reread(found_ink, settled, seconds, stamps)
+    checked = without_strangers(found_ink, reread(found_ink, settled, seconds, stamps), stamps, height)
     alike = agreement(found_ink, checked, stamps)
     watch(Progress("detection", 3, 3, "done"))
     return [each for each in checked if alike[each.c] > AGREED]
@@ -168,7 +171,12 @@ def _typical(grid: Grid, log_H: Float[Tensor, "G1 G2"], theta: Theta, seeds: lis
 
 
 def _instances(
-    grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed], threshold: float, broken: bool
+    grid: Grid,
+    log_H: Float[Tensor, "G1 G2"],
+    seeds: list[Seed],
+    threshold: float,
+    broken: bool,
+    taken: Bool[np.ndarray, "G1 G2"] | None,
 ) -> tuple[Candidates, list[Shape], Float[np.ndarray, " C"]]:
     """Find the characters that seeds start: instances, each class's own ink, and the evidence its examples have.
 
@@ -185,9 +193,26 @@ def _instances(
     rivals = find_rivals(found, inks)
     standing = standing_classes(found, inks, rivals, [s.corners for s in seeds], worth)[found.c]
     chosen = _winners(seen, found, rivals, worth, standing)
+    if taken is not None:
+        standing &= ~_intruders(taken, seeds, own, chosen)[found.c]
+        chosen = _winners(seen, found, rivals, worth, standing)
     written = _mostly(chosen, worth) & ~stroke_classes(page, chosen, own) & ~pieces(seen, chosen)
     allowed = standing & ~on_a_stroke(page, found, own) & written[found.c]
     return _winners(seen, found, rivals, worth, allowed), shapes, worth
+
+
+def _intruders(
+    taken: Bool[np.ndarray, "G1 G2"], seeds: list[Seed], own: Bool[np.ndarray, "C P1 P2"], chosen: Candidates
+) -> Bool[np.ndarray, " C"]:
+    """Tell the classes whose examples were left over, but most of what they find was not."""
+
+    def left_over(c: int, corners: Int[np.ndarray, "N 2"]) -> bool:
+        shares = [taken[y : y + FRAME[0], x : x + FRAME[1]][own[c]].mean() for y, x in corners]
+        return bool(shares) and float(np.median(shares)) < TAKEN
+
+    return np.array(
+        [left_over(c, seeds[c].corners) and not left_over(c, chosen.corner[chosen.c == c]) for c in range(len(own))]
+    )
 
 
 def _winners(

@@ -18,7 +18,7 @@ from torch import Tensor
 from unblot.detection.candidates import Candidates
 from unblot.detection.owners import SURE, whole_ones
 from unblot.grid import FRAME
-from unblot.learning.windows import START, START_VARIANCE, grown
+from unblot.learning.windows import INKED, START, START_VARIANCE, alone, grown
 from unblot.model.theta import Theta
 
 MARGIN = 40.0  # evidence that a rival must have more, since dirt hides from either what it has ahead
@@ -27,10 +27,7 @@ MOST_RIVALS = 2  # at once
 SHOWN = 0.4  # of the ink of a cell
 LEAST_SHOWN = 0.7  # of the ink that its class shows usually, where no neighbour owns it
 INSIDE = 0.03  # more of the cells around a class's ink, than those of most, that other characters own
-SMALL = 100  # cells of ink
-CROWDED = 0.05  # of the cells around a small mark that have ink
 AROUND = 4  # cells around what rivals cover
-INKED = 0.4
 OUTSIDE = 8  # cells of ink that go on there
 TURNS = 5
 
@@ -76,16 +73,9 @@ def _log_mixture(y: np.ndarray, H: np.ndarray, w: np.ndarray, phi: np.ndarray, a
 
 
 def crowded(view: View, found: Candidates) -> Bool[np.ndarray, " S"]:
-    """Tell the small marks that do not stand alone: a dot or a dash is a piece of most letters."""
-    around = [(a > 0) & ~near for a, near in zip(view.A, view.near, strict=True)]
-    small = view.own.sum((1, 2)) < SMALL
-    return np.array(
-        [
-            bool(small[c]) and (view.cells[_frame(corner)] > INKED)[around[c]].mean() > CROWDED
-            for c, corner in zip(found.c, found.corner, strict=True)
-        ],
-        bool,
-    )
+    """Tell the small marks that do not stand alone."""
+    pairs = zip(found.c, found.corner, strict=True)
+    return np.array([not alone(view.cells[_frame(corner)], view.own[c]) for c, corner in pairs], bool)
 
 
 def contest(

@@ -14,7 +14,8 @@ from jaxtyping import Bool, Float, Int
 
 from unblot.grid import CELL, FRAME, Grid, stronger
 from unblot.learning.cutouts import representatives
-from unblot.learning.parts import Parts, find_parts
+from unblot.learning.parts import INKED, Parts, find_parts
+from unblot.learning.windows import PRINTED, SPECK, alone
 
 LEVELS = (0.4, 0.2, 0.12, 0.07)  # of ink
 FAINT = 1.1  # times as much must be covered for fainter ink to count: all ink covers some more when it is stronger
@@ -43,11 +44,11 @@ def find_seeds(
 ) -> list[Seed]:
     """Find the parts of the ink that repeat, the grid being as strong as it takes for ink of a level to count.
 
-    Parts whose ink lies where the grid is taken start nothing.
+    Where some of the grid is taken, parts whose ink lies there start nothing, nor do crumbs.
     """
     parts = find_parts(grid.ink, strength_at(level) * level)
     if taken is not None:
-        parts = parts[_share(parts, grid, taken) < TAKEN]
+        parts = parts[(_share(parts, grid, taken) < TAKEN) & ~_crumbs(parts, grid)]
     first, _ = _first(parts, seed)
     if not len(first):
         return []
@@ -70,6 +71,14 @@ def _share(parts: Parts, grid: Grid, taken: Bool[np.ndarray, "G1 G2"]) -> Float[
     """Give the share of each part's ink that is taken."""
     frames = grid.windows(torch.from_numpy(taken).float(), grid.inside(_corners(parts))).numpy()
     return np.asarray((parts.alone * frames).sum((1, 2)) / np.maximum(parts.alone.sum((1, 2)), 1e-6))
+
+
+def _crumbs(parts: Parts, grid: Grid) -> Bool[np.ndarray, " M"]:
+    """Tell the parts that are faint all over, or small and do not stand alone."""
+    frames = grid.windows(grid.cells[..., 0], grid.inside(_corners(parts))).cpu().numpy()
+    faint = (parts.alone > PRINTED).sum((1, 2)) < SPECK
+    stands = [alone(frame, ink > INKED) for frame, ink in zip(frames, parts.alone, strict=True)]
+    return np.asarray(faint | ~np.array(stands, bool))
 
 
 def best_level(grid: Grid, seed: int) -> float:

@@ -30,6 +30,10 @@ SPECK = 4  # cells
 GAP = 3  # cells between the pieces of a broken character
 STACKED = 0.6  # share of its width that a dot has above or below its letter
 RING = 3  # cells around a character's ink that its pattern takes in
+SMALL = 100  # cells of ink
+ALONE = 6  # cells around a small mark that hold no other
+CROWDED = 0.05  # of the cells around a small mark that have ink
+INKED = 0.4
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,14 @@ def within(theta: Theta, shapes: list[Shape]) -> Theta:
     """Take the masks off all features but those of each character's own ink and the paper just around it."""
     near = torch.from_numpy(np.stack([grown(shape.own, RING) for shape in shapes])).to(theta.A.device)
     return replace(theta, A=torch.where(near, theta.A, 0))
+
+
+def alone(cells: Float[np.ndarray, "P1 P2"], own: Bool[np.ndarray, "P1 P2"]) -> bool:
+    """Tell whether a mark is large or has no ink around: in broken type, dots and dashes are pieces of letters."""
+    if own.sum() >= SMALL:
+        return True
+    around = grown(own, ALONE) & ~grown(own, 1)
+    return bool((cells[around] > INKED).sum() <= CROWDED * around.sum())
 
 
 def _belongs(piece: Bool[np.ndarray, "P1 P2"], own: Bool[np.ndarray, "P1 P2"]) -> bool:

@@ -96,8 +96,8 @@ def test_classes_that_stand_in_others_are_pieces():
 
 
 def test_a_small_mark_stands_alone():
-    page = Page(drawn(N, (30, 30)) + drawn(STEM, (30, 100)))
-    found = page.candidates((STEM, 30, 30), (STEM, 30, 100), (N, 30, 30))
+    page = Page(drawn(N, (30, 30), (30, 46)) + drawn(STEM, (30, 100)))
+    found = page.candidates((STEM, 30, 40), (STEM, 30, 100), (N, 30, 30))
     seen = view(page.cells, page.log_H, page.theta, page.own)
     assert crowded(seen, found).tolist() == [True, False, False]
 

@@ -9,7 +9,7 @@ import torch
 
 from unblot.grid import FRAME, Grid, make_grid
 from unblot.learning.merging import merge
-from unblot.learning.seeds import Seed, find_seeds
+from unblot.learning.seeds import LEVELS, Seed, find_seeds
 from unblot.learning.windows import evidence, fit, frames, own_shape, page_background, within
 from unblot.model.theta import Theta
 
@@ -50,6 +50,25 @@ def test_parts_that_are_taken_start_nothing(grid):
     (left,) = find_seeds(grid, 0, taken=taken)
     assert np.abs(left.corners[:, None] - rings.corners[None]).max(2).min() > 10
     assert find_seeds(grid, 0, taken=np.ones(grid.shape, bool)) == []
+
+
+def test_of_what_is_left_crumbs_of_letters_and_faint_spots_start_nothing():
+    page = np.zeros((800, 900), np.float32)
+    for number, (top, left) in enumerate(PLACES):
+        ring(page, top, left)
+        if number % 3 == 0:
+            cv2.circle(page, (left + 20, top + 28), 4, 1.0, -1)  # inside of the ring, as pieces of letters are
+        elif number % 3 == 1:
+            cv2.circle(page, (left + 70, top + 28), 4, 1.0, -1)
+        else:
+            cv2.circle(page, (left + 70, top + 28), 4, 0.2, -1)
+    grid = make_grid(page, 48.0, torch.device("cpu"))
+    (rings,) = (seed for seed in find_seeds(grid, 0) if np.ptp(np.nonzero((seed.part > 0.5).any(0))[0]) > 10)
+    taken = np.zeros(grid.shape, bool)
+    for row, column in rings.corners:
+        taken[row : row + FRAME[0], column : column + FRAME[1]] |= rings.part > 0.2
+    (dots,) = find_seeds(grid, 0, LEVELS[1], taken)
+    assert len(dots.corners) == sum(number % 3 == 1 for number in range(len(PLACES)))
 
 
 def test_no_ink_and_nothing_that_repeats_start_nothing():

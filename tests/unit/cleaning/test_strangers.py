@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from unblot.cleaning.passes import Character
+from unblot.cleaning.reread import DOUBT
+from unblot.cleaning.stamps import Stamp
+from unblot.cleaning.strangers import without_strangers
+
+SEAM = 2
+STEM = np.zeros((44, 12), np.float32)
+STEM[2:42, 3:9] = 0.9
+STAMPS = {0: Stamp(STEM > 0, STEM, STEM, SEAM)}
+PLACES = [(30, 60 + 60 * k) for k in range(12)]
+LATTER = PLACES[5]
+
+
+def page() -> np.ndarray:
+    ink = np.zeros((200, 800), np.float32)
+    for top, left in PLACES:
+        ink[top - SEAM : top - SEAM + 44, left - SEAM : left - SEAM + 12] = STEM
+    return ink
+
+
+def read(ink: np.ndarray, posterior: float) -> list[float | None]:
+    """Give what each character's probability has become, None for those left out."""
+    found = [Character(0, 0, (x, y, x + 8, y + 40), 0.9, posterior, None, 1) for y, x in PLACES]
+    left = {each.box: each.posterior for each in without_strangers(ink, found, STAMPS, 40.0)}
+    return [left.get(each.box) for each in found]
+
+
+def only(value: float | None, posterior: float) -> list[float | None]:
+    return [value if place == LATTER else posterior for place in PLACES]
+
+
+def test_characters_that_stand_alone_stay_as_they_are():
+    assert read(page(), 0.85) == [0.85] * 12
+
+
+def test_the_stem_of_an_unknown_letter_is_left_out_and_only_doubted_where_it_was_sure():
+    ink, (top, left) = page(), LATTER
+    cv2.line(ink, (left + 3, top + 3), (left + 24, top + 36), 0.9, 6)  # an N
+    ink[top : top + 40, left + 22 : left + 28] = 0.9
+    assert read(ink, 0.85) == only(None, 0.85)
+    assert read(ink, 0.99) == only(DOUBT, 0.99)
+
+
+def test_a_little_more_ink_or_a_dot_above_makes_a_doubt():
+    top, left = LATTER
+    flag, dot = page(), page()
+    flag[top + 2 : top + 7, left + 6 : left + 16] = 0.9
+    dot[top - 14 : top - 7, left + 1 : left + 8] = 0.9
+    for ink in (flag, dot):
+        assert read(ink, 0.99) == only(DOUBT, 0.99)
+
+
+def test_blots_and_long_strokes_are_no_letters():
+    (top, left), stroke, blot = LATTER, page(), page()
+    cv2.line(stroke, (left + 4, top + 20), (left + 200, top + 150), 0.9, 5)
+    cv2.circle(blot, (left + 30, top + 20), 28, 0.9, -1)
+    for ink in (stroke, blot):
+        assert read(ink, 0.85) == [0.85] * 12
