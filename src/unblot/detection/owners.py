@@ -22,6 +22,9 @@ FOUND_AGAIN = 0.5  # of a class's examples: otherwise others explain them, and t
 LARGER = 1.8  # times the ink of a piece
 COVERED = 0.6  # of a piece's ink
 PIECE = 0.6  # of a class's examples
+EXPLAINED = 0.95  # of its evidence that the two characters of a pair have together,
+PAIRED = 0.6  # for so many of its examples,
+FREQUENT = 2  # and so many times as frequent
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ def standing_classes(
 
     Those that others explain fall, the least worth first.
     """
-    standing = worth > COST
+    standing = np.asarray((worth > COST) & ~_pairs(found, rivals, examples, worth))
     while True:
         allowed = standing[found.c]
         left, mine = found[allowed], found[owners(found, worth, rivals, allowed, 0)]
@@ -153,6 +156,31 @@ def standing_classes(
             return standing
         fallen.sort(key=lambda c: worth[c])
         standing[fallen[: max(1, len(fallen) // 2)]] = False
+
+
+def _pairs(
+    found: Candidates,
+    rivals: list[Int[np.ndarray, " _"]],
+    examples: list[Int[np.ndarray, "_ 2"]],
+    worth: Float[np.ndarray, " C"],
+) -> Bool[np.ndarray, " C"]:
+    """Tell the classes that are two touching characters, most of whose examples two sure ones explain about as well.
+
+    Both of these are much more frequent: an m is no r and n.
+    """
+    sure = found.evidence > SURE * worth[found.c]
+    count = np.array([len(corners) for corners in examples])
+    pairs = np.zeros(len(worth), bool)
+    for c, corners in enumerate(examples):
+        own = np.nonzero(found.c == c)[0]
+        near, which = cKDTree(found.corner[own]).query(corners) if len(own) else (np.zeros(0), np.zeros(0, int))
+        explained = 0
+        for k in own[which[near <= CLOSE]].tolist():
+            others = rivals[k][sure[rivals[k]] & (count[found.c[rivals[k]]] >= FREQUENT * count[c])]
+            two = _best_of(others, found.evidence, rivals)[:2]
+            explained += len(two) == 2 and found.evidence[two].sum() > EXPLAINED * found.evidence[k]
+        pairs[c] = explained > PAIRED * len(corners)
+    return pairs
 
 
 def _piece(c: int, found: Candidates, inks: list[Ink], examples: Int[np.ndarray, "N 2"]) -> float:

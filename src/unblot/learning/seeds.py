@@ -129,11 +129,10 @@ def _correlate(
     norm = np.maximum(np.linalg.norm(b.reshape(len(b), -1), axis=1), 1e-6)
     wide = np.pad(b / norm[:, None, None], ((0, 0), (SHIFTS, SHIFTS), (SHIFTS, SHIFTS)))
     best = np.full((len(a), len(b)), -1, np.float32)
-    shift = np.zeros((len(a), len(b), 2), int)
-    for down in range(2 * SHIFTS + 1):
-        for right in range(2 * SHIFTS + 1):
-            fit = flat @ wide[:, down : down + rows, right : right + columns].reshape(len(b), -1).T
-            better = fit > best
-            best[better] = fit[better]
-            shift[better] = 2 * (down - SHIFTS), 2 * (right - SHIFTS)
-    return best, shift
+    which = np.zeros((len(a), len(b)), np.uint8)
+    shifts = [(down, right) for down in range(2 * SHIFTS + 1) for right in range(2 * SHIFTS + 1)]
+    for number, (down, right) in enumerate(shifts):
+        fit = flat @ wide[:, down : down + rows, right : right + columns].reshape(len(b), -1).T
+        which[fit > best] = number
+        np.maximum(best, fit, out=best)
+    return best, 2 * (np.array(shifts) - SHIFTS)[which]

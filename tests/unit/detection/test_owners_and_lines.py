@@ -61,6 +61,15 @@ def test_owners_share_no_ink_and_nothing_can_be_added_or_swapped_one_for_one_in_
         assert any(shared(found, k, other) for other in chosen)
 
 
+@pytest.mark.parametrize(("of_two", "stems", "stands"), [(450.0, 8, False), (400.0, 8, True), (450.0, 3, True)])
+def test_two_letters_that_touch_are_no_class_where_both_are_frequent_and_explain_them(of_two, stems, stands):
+    pairs, alone = [(10, 10), (10, 40), (40, 10)], [(70, 20 * k) for k in range(stems - 3)]
+    rows = [(1, y, x, 900.0) for y, x in pairs] + [(0, y, x + 8 * k, of_two) for y, x in pairs for k in (0, 1)]
+    rows += [(0, y, x, 450.0) for y, x in alone]
+    examples = [np.array([(y, x + 8) for y, x in pairs] + alone), np.array(pairs)]
+    assert standing(candidates(*rows), examples, np.array([450.0, 900.0]))[1] == stands
+
+
 def test_a_class_that_is_a_piece_of_another_falls():
     places = [(10, 10), (10, 30), (40, 10), (40, 40)]
     rows = [(1, y, x, 900.0) for y, x in places] + [(0, y, x + 8, 280.0) for y, x in places]
