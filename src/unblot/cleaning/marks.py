@@ -165,7 +165,7 @@ def _pieces(
     hand: _Hand,
 ) -> Bool[np.ndarray, "H W"]:
     """Give what is left of unknown letters between the characters of a line, without the strokes that cross them."""
-    strokes = _long_strokes(dirt, hand.height)
+    strokes = long_strokes(dirt, hand.height)
     left = dirt & ~strokes & ~own
     parts = ink_parts(left, ink)
     chosen = _like_writing(parts, hand, LARGE) & (parts.share(hidden & left) < HIDDEN)
@@ -180,7 +180,7 @@ def _pieces(
     return np.asarray(_grown((pieces > 0) | between, 1) & (~strokes | between) & ~(dirt & own))
 
 
-def _long_strokes(dirt: Bool[np.ndarray, "H W"], height: float) -> Bool[np.ndarray, "H W"]:
+def long_strokes(dirt: Bool[np.ndarray, "H W"], height: float) -> Bool[np.ndarray, "H W"]:
     """Tell the pixels on straight lines inside of the dirt that are longer than those of any letter."""
     rows, columns = (max(1, round(length * COARSE / height)) for length in dirt.shape)
     coarse = cv2.resize(dirt.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA)

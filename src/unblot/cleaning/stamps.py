@@ -101,7 +101,8 @@ def placed(shape: tuple[int, ...], each: Character, stamp: Stamp) -> tuple[tuple
     there, inner = [], []
     for begin, length, most in zip((each.box[1], each.box[0]), stamp.own.shape, shape, strict=True):
         first = begin - stamp.seam
-        start, stop = max(0, first), max(0, min(most, first + length))
+        start = max(0, first)
+        stop = max(start, min(most, first + length))
         there.append(slice(start, stop))
         inner.append(slice(start - first, stop - first))
     return (there[0], there[1]), (inner[0], inner[1])

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from unblot.cleaning.doubts import doubt, doubt_mixed
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import reread
 from unblot.cleaning.stamps import agreement, settle
-from unblot.cleaning.strangers import without_strangers
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
 from unblot.detection.contest import View, contest, crowded, pieces, view
@@ -121,10 +121,10 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
             characters.append(read(found, k, p, second.character if second else None))
             seconds.append(second if second and second.quality > threshold else None)
     settled, stamps = settle(found_ink, characters, model)
-    checked = without_strangers(found_ink, reread(found_ink, settled, seconds, stamps), stamps, height)
+    checked = doubt(found_ink, reread(found_ink, settled, seconds, stamps), seconds, stamps, height)
     alike = agreement(found_ink, checked, stamps)
     watch(Progress("detection", 3, 3, "done"))
-    return [each for each in checked if alike[each.c] > AGREED]
+    return doubt_mixed([each for each in checked if alike[each.c] > AGREED], alike)
 
 
 def _all_pages(inks: list[Float[np.ndarray, "_ _"]], device: torch.device) -> tuple[Grid, float]:
