@@ -195,7 +195,11 @@ canvas { border: 1px solid #ccc; background: #fff; vertical-align: middle; max-w
 #tip { position: fixed; z-index: 9; background: #fff; border: 1px solid #333; border-radius: 4px; padding: .4rem;
   font-size: .85rem; box-shadow: 0 2px 8px #0004; pointer-events: none; }
 table { border-collapse: collapse; } th { text-align: left; padding-right: 1rem; font-weight: 600; }
-@media print { input, label, #tip { display: none; } .compare { break-inside: avoid; } body { background: #fff; } }
+@media print {
+  input, label, button, #tip { display: none; }
+  .compare { break-inside: avoid; } h3 { break-after: avoid; } body { background: #fff; }
+  .doubt canvas, .crops canvas { max-height: 3.5rem; width: auto; }
+}
 """
 
 _SCRIPT = """
