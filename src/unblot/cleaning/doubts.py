@@ -25,7 +25,7 @@ PART, GAP, OVERLAP, ABOVE = 0.8, 0.5, 0.1, 0.5  # heights of a part above or bel
 BESIDE = 5  # pixels: the edges of two letters that look alike
 CROSSED = 0.6  # of the ink that a character has beyond the next likely one that lies on strokes,
 ALL = 0.98  # of the next likely one's ink that is there
-MIXED, MORE = 1.75, 0.02  # times as far from agreeing as most classes' instances are, and by how much at least
+MIXED, MORE = 1.75, 0.05  # times as far from agreeing as most classes' instances are, and by how much at least
 
 
 def doubt(

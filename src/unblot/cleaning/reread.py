@@ -14,7 +14,7 @@ from unblot.cleaning.stamps import Stamp, settled, shown
 MORE = 0.008  # of its class's ink that the next reading must show beyond what a character shows,
 SPREAD = 3.0  # and so many times what the weakest of the page's characters lack
 WEAKEST = 0.15  # share of the page's characters
-DOUBT = 0.8  # probability, at most, of what shows less than the others do
+DOUBT = 0.88  # probability, at most, of what shows less than the others do: not sure
 
 
 def reread(
