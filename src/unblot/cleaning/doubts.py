@@ -6,20 +6,16 @@ one letter of another: an i whose dot a stroke joins to the stem is an l. Classe
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import cv2
 import numpy as np
 from jaxtyping import Bool, Float
 
 from unblot.cleaning.marks import INKED, LARGE, OWNED, PALE, THICK, WIDEST, InkParts, ink_parts, long_strokes
 from unblot.cleaning.passes import Character
-from unblot.cleaning.reread import DOUBT
-from unblot.cleaning.stamps import Stamp, placed, settled, shown
-from unblot.learning.classes import PRINTED
+from unblot.cleaning.reread import SURE, doubted
+from unblot.cleaning.stamps import Stamp, moved, placed, settled, shown
 
-SOME, MUCH = 0.06, 0.2  # of a character's ink that hangs on it and has no owner: then it is doubtful, or is none,
-SURE = 0.9  # unless it was as likely as that
+SOME, MUCH = 0.06, 0.2  # of a character's ink that hangs on it and has no owner: then it is doubtful, or is none
 SEAM = 3  # pixels: the edges of a character's ink
 PART, GAP, OVERLAP, ABOVE = 0.8, 0.5, 0.1, 0.5  # heights of a part above or below its letter; of its width, above it
 BESIDE = 5  # pixels: the edges of two letters that look alike
@@ -41,16 +37,15 @@ def doubt(
     """
     inked = ink > INKED
     parts = ink_parts(inked, ink)
-    large = (parts.tall >= LARGE * height) | (parts.width >= WIDEST * height)
-    large[0] = False
-    strokes = long_strokes(large[parts.label], height)
+    fits = (parts.tall < LARGE * height) & (parts.width < WIDEST * height)
+    strokes = long_strokes(inked & ~fits[parts.label], height)
     read = []
     for each, second, joined, stacked in zip(
-        found, seconds, *_surplus(parts, inked, found, stamps, height), strict=True
+        found, seconds, *_surplus(parts, inked, fits, found, stamps, height), strict=True
     ):
         if joined <= MUCH or each.posterior >= SURE:
             doubtful = joined + stacked > SOME or (second is not None and _crossed(ink, strokes, each, second, stamps))
-            read.append(_doubted(each) if doubtful else each)
+            read.append(doubted(each) if doubtful else each)
     return read
 
 
@@ -58,11 +53,7 @@ def doubt_mixed(found: list[Character], alike: dict[int, float]) -> list[Charact
     """Doubt the characters of classes whose instances are much less alike than those of others: several letters."""
     usual = 1 - float(np.median(list(alike.values()))) if alike else 0.0
     most = max(MIXED * usual, usual + MORE)
-    return [_doubted(each) if 1 - alike[each.c] > most else each for each in found]
-
-
-def _doubted(each: Character) -> Character:
-    return replace(each, posterior=min(each.posterior, DOUBT))
+    return [doubted(each) if 1 - alike[each.c] > most else each for each in found]
 
 
 def _crossed(
@@ -78,36 +69,32 @@ def _crossed(
     if second.c not in stamps or not strokes[there].any():
         return False
     other = settled(ink, second, stamps[second.c])
-    mine = _printed(stamp)[inner]
-    extra = mine & ~_drawn(mine.shape, _seen_from(there, other), stamps[second.c])
+    mine = stamp.printed[inner]
+    inside = moved(other, -there[0].start, -there[1].start)
+    extra = mine & ~_drawn(mine.shape, inside, stamps[second.c])
     hidden = bool(extra.any() and (extra & strokes[there]).sum() >= CROSSED * extra.sum())
     return hidden and shown(ink, other, stamps[second.c]) > ALL
-
-
-def _seen_from(there: tuple[slice, slice], each: Character) -> Character:
-    """Move a character to where it lies in a part of the page."""
-    (x0, y0, x1, y1), top, left = each.box, there[0].start, there[1].start
-    return replace(each, box=(x0 - left, y0 - top, x1 - left, y1 - top))
-
-
-def _printed(stamp: Stamp) -> Bool[np.ndarray, "h w"]:
-    return np.asarray(stamp.own & (stamp.picture > PRINTED))
 
 
 def _drawn(shape: tuple[int, ...], each: Character, stamp: Stamp) -> Bool[np.ndarray, "h w"]:
     """Draw the ink of a character's class with its edges on an empty part of a page."""
     part = np.zeros(shape, bool)
     there, inner = placed(shape, each, stamp)
-    part[there] = cv2.dilate(_printed(stamp).astype(np.uint8), np.ones((BESIDE, BESIDE), np.uint8))[inner] > 0
+    part[there] = cv2.dilate(stamp.printed.astype(np.uint8), np.ones((BESIDE, BESIDE), np.uint8))[inner] > 0
     return part
 
 
 def _surplus(
-    parts: InkParts, inked: Bool[np.ndarray, "H W"], found: list[Character], stamps: dict[int, Stamp], height: float
+    parts: InkParts,
+    inked: Bool[np.ndarray, "H W"],
+    fits: Bool[np.ndarray, " M"],
+    found: list[Character],
+    stamps: dict[int, Stamp],
+    height: float,
 ) -> tuple[list[float], list[float]]:
     """Give the ink without an owner in the marks that each character is a part of, and in those above or below it.
 
-    Marks that look like writing count, for the character's own ink. Blots and strokes are larger or thicker.
+    Marks that look like writing count, for the character's own ink: they fit, and blots are thicker.
     """
     owned = np.zeros(inked.shape, np.uint8)
     for each in found:
@@ -117,7 +104,7 @@ def _surplus(
     known = share > OWNED
     known[0] = False
     stroke, palest = (float(np.median(v[known])) if known.any() else 0.0 for v in (parts.stroke, parts.strength))
-    written = (parts.tall < LARGE * height) & (parts.width < WIDEST * height) & (parts.stroke < THICK * stroke)
+    written = fits & (parts.stroke < THICK * stroke)
     free = np.where(written, parts.area * (1 - share), 0)
     small = (np.maximum(parts.tall, parts.width) < PART * height) & (parts.strength > PALE * palest)
     loose = np.nonzero(written & ~known & small)[0]
@@ -130,7 +117,7 @@ def _surplus(
         over = np.minimum(x1, right) - np.maximum(x0, left) >= ABOVE * (right - left)
         apart = np.maximum(top - y1, y0 - bottom) / height
         near = loose[over & (apart >= -OVERLAP) & (apart < GAP)]
-        printed = max(1, int(_printed(stamp).sum()))
+        printed = max(1, int(stamp.printed.sum()))
         joined.append(float(free[numbers[numbers > 0]].sum()) / printed)
         stacked.append(float(free[near].sum()) / printed)
     return joined, stacked

@@ -14,7 +14,8 @@ from unblot.cleaning.stamps import Stamp, settled, shown
 MORE = 0.008  # of its class's ink that the next reading must show beyond what a character shows,
 SPREAD = 3.0  # and so many times what the weakest of the page's characters lack
 WEAKEST = 0.15  # share of the page's characters
-DOUBT = 0.88  # probability, at most, of what shows less than the others do: not sure
+SURE = 0.9  # probability of a character below which its own ink stays as it is
+DOUBT = 0.88  # the same, at most, of what is not sure for other reasons
 
 
 def reread(
@@ -41,10 +42,15 @@ def reread(
         if share >= 1 - lacking:
             read.append(each)
             continue
-        doubtful = replace(each, posterior=min(each.posterior, DOUBT))
+        doubtful = doubted(each)
         if second is not None and second.c in usual:
             other = settled(ink, second, stamps[second.c])
             if shown(ink, other, stamps[other.c]) / usual[other.c] > share + lacking:
-                doubtful = replace(other, posterior=min(other.posterior, DOUBT), runner_up=each.character)
+                doubtful = replace(doubted(other), runner_up=each.character)
         read.append(doubtful)
     return read
+
+
+def doubted(each: Character) -> Character:
+    """Make a character doubtful, if it is not."""
+    return replace(each, posterior=min(each.posterior, DOUBT))

@@ -15,13 +15,13 @@ from scipy.spatial import cKDTree
 
 from unblot.cleaning.marks import FAINT, HALO, INKED, Box, tell_marks
 from unblot.cleaning.passes import Character
+from unblot.cleaning.reread import SURE
 from unblot.cleaning.stamps import Stamp, placed
 from unblot.ink import ink_and_paper
 from unblot.page import Page, light_on_dark
 from unblot.scale import reach_for
 
 AGREES = 0.25  # ink by which an instance may differ from its class's picture
-SURE = 0.9  # probability of a character below which its own ink stays as it is
 DARK = 0.4  # lightness of a blot, in which ink hardly shows
 HALF_TONE = 0.3  # ink of the edges that a scanner blurs, up to twice that
 BLURRED = 0.5  # times the share of such edges, ink is fainter than it was printed

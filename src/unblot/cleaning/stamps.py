@@ -32,6 +32,11 @@ class Stamp:
     bold: Float[np.ndarray, "h w"]
     seam: int
 
+    @property
+    def printed(self) -> Bool[np.ndarray, "h w"]:
+        """Its own pixels that most instances have ink at."""
+        return np.asarray(self.own & (self.picture > PRINTED))
+
 
 def settle(
     ink: Float[np.ndarray, "H W"], found: list[Character], model: Model
@@ -40,7 +45,7 @@ def settle(
     members = defaultdict(list)
     for number, each in enumerate(found):
         members[each.c].append(number)
-    moved, stamps = list(found), {}
+    there, stamps = list(found), {}
     for c, numbers in sorted(members.items()):
         x0, y0, x1, y1 = found[numbers[0]].box
         seam, play = _margins(found[numbers[0]])
@@ -55,20 +60,20 @@ def settle(
             places = [_where(piece, weighted) for piece in wide]
         stamps[c] = Stamp(own, picture, bold, seam)
         for n, place in zip(numbers, places, strict=True):
-            moved[n] = _moved(found[n], place, play)
-    return moved, stamps
+            there[n] = moved(found[n], place[0] - play, place[1] - play)
+    return there, stamps
 
 
 def settled(ink: Float[np.ndarray, "H W"], each: Character, stamp: Stamp) -> Character:
     """Move a character to where it fits the picture of its class."""
     play = _margins(each)[1]
     place = _where(around(ink, each.box, stamp.seam + play), np.where(stamp.own, stamp.picture, 0))
-    return _moved(each, place, play)
+    return moved(each, place[0] - play, place[1] - play)
 
 
 def shown(ink: Float[np.ndarray, "H W"], each: Character, stamp: Stamp) -> float:
     """Give how much of its class's ink a character shows: dirt adds ink, it takes none away."""
-    printed = stamp.own & (stamp.picture > PRINTED)
+    printed = stamp.printed
     near = cv2.dilate(around(ink, each.box, stamp.seam), np.ones((3, 3), np.uint8))
     return float((near[printed] > THERE).mean()) if printed.any() else 1.0
 
@@ -94,6 +99,12 @@ def own_pixels(model: Model, c: int, shape: tuple[int, int], seam: int) -> Bool[
         own = fine > 0.5
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * seam + 1, 2 * seam + 1))
     return np.asarray(cv2.dilate(np.pad(own, seam).astype(np.uint8), disc) > 0)
+
+
+def moved(each: Character, down: int, right: int) -> Character:
+    """Move a character by some pixels."""
+    x0, y0, x1, y1 = each.box
+    return replace(each, box=(x0 + right, y0 + down, x1 + right, y1 + down))
 
 
 def placed(shape: tuple[int, ...], each: Character, stamp: Stamp) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
@@ -123,11 +134,6 @@ def _margins(each: Character) -> tuple[int, int]:
     x0, y0, x1, y1 = each.box
     seam, play = (max(1, round(share * max(y1 - y0, x1 - x0))) for share in (SEAM, PLAY))
     return seam, play
-
-
-def _moved(each: Character, place: tuple[int, int], play: int) -> Character:
-    (x0, y0, x1, y1), (dy, dx) = each.box, (place[0] - play, place[1] - play)
-    return replace(each, box=(x0 + dx, y0 + dy, x1 + dx, y1 + dy))
 
 
 def _cut(wide: np.ndarray, place: tuple[int, int], shape: tuple[int, ...]) -> np.ndarray:

@@ -18,7 +18,7 @@ from torch import Tensor
 from unblot.detection.candidates import Candidates
 from unblot.detection.owners import SURE, whole_ones
 from unblot.grid import FRAME
-from unblot.learning.windows import INKED, START, START_VARIANCE, alone, grown
+from unblot.learning.windows import INKED, START, START_VARIANCE, alone, around_small, grown
 from unblot.model.theta import Theta
 
 MARGIN = 40.0  # evidence that a rival must have more, since dirt hides from either what it has ahead
@@ -74,8 +74,9 @@ def _log_mixture(y: np.ndarray, H: np.ndarray, w: np.ndarray, phi: np.ndarray, a
 
 def crowded(view: View, found: Candidates) -> Bool[np.ndarray, " S"]:
     """Tell the small marks that do not stand alone."""
+    around = [around_small(own) for own in view.own]
     pairs = zip(found.c, found.corner, strict=True)
-    return np.array([not alone(view.cells[_frame(corner)], view.own[c]) for c, corner in pairs], bool)
+    return np.array([not alone(view.cells[_frame(corner)], around[c]) for c, corner in pairs], bool)
 
 
 def contest(

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from unblot.grid import CELL, FRAME, Grid, stronger
 from unblot.learning.cutouts import representatives
 from unblot.learning.parts import INKED, Parts, find_parts
-from unblot.learning.windows import PRINTED, SPECK, alone
+from unblot.learning.windows import PRINTED, SPECK, alone, around_small
 
 LEVELS = (0.4, 0.2, 0.12, 0.07)  # of ink
 FAINT = 1.1  # times as much must be covered for fainter ink to count: all ink covers some more when it is stronger
@@ -77,7 +77,7 @@ def _crumbs(parts: Parts, grid: Grid) -> Bool[np.ndarray, " M"]:
     """Tell the parts that are faint all over, or small and do not stand alone."""
     frames = grid.windows(grid.cells[..., 0], grid.inside(_corners(parts))).cpu().numpy()
     faint = (parts.alone > PRINTED).sum((1, 2)) < SPECK
-    stands = [alone(frame, ink > INKED) for frame, ink in zip(frames, parts.alone, strict=True)]
+    stands = [alone(frame, around_small(ink > INKED)) for frame, ink in zip(frames, parts.alone, strict=True)]
     return np.asarray(faint | ~np.array(stands, bool))
 
 

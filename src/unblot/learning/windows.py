@@ -123,11 +123,13 @@ def within(theta: Theta, shapes: list[Shape]) -> Theta:
     return replace(theta, A=torch.where(near, theta.A, 0))
 
 
-def alone(cells: Float[np.ndarray, "P1 P2"], own: Bool[np.ndarray, "P1 P2"]) -> bool:
-    """Tell whether a mark is large or has no ink around: in broken type, dots and dashes are pieces of letters."""
-    if own.sum() >= SMALL:
-        return True
-    around = grown(own, ALONE) & ~grown(own, 1)
+def around_small(own: Bool[np.ndarray, "P1 P2"]) -> Bool[np.ndarray, "P1 P2"]:
+    """Give the cells around a small mark, none for a large one."""
+    return grown(own, ALONE) & ~grown(own, 1) if own.sum() < SMALL else np.zeros_like(own)
+
+
+def alone(cells: Float[np.ndarray, "P1 P2"], around: Bool[np.ndarray, "P1 P2"]) -> bool:
+    """Tell whether there is no ink around a mark: in broken type, dots and dashes are pieces of letters."""
     return bool((cells[around] > INKED).sum() <= CROWDED * around.sum())
 
 
