@@ -63,10 +63,14 @@ class Grid:
         return np.asarray(np.clip(corners, 0, np.array(self.shape) - np.array(FRAME)))
 
     def box(self, corner: tuple[int, int], own: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
-        """Turn a box in a frame's cells into pixels of the page; the same box has the same size everywhere."""
-        scale = CELL / self.factor
-        left, top = round(scale * (corner[1] - FRAME[1] + own[0])), round(scale * (corner[0] - FRAME[0] + own[1]))
-        return left, top, left + round(scale * (own[2] - own[0])), top + round(scale * (own[3] - own[1]))
+        """Turn a box in a frame's cells into pixels of the scaled page."""
+        left, top = CELL * (corner[1] - FRAME[1]), CELL * (corner[0] - FRAME[0])
+        return left + CELL * own[0], top + CELL * own[1], left + CELL * own[2], top + CELL * own[3]
+
+    def on_page(self, box: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
+        """Turn a box of the scaled page into one of the page; boxes of one size have one size there too."""
+        left, top = round(box[0] / self.factor), round(box[1] / self.factor)
+        return left, top, left + round((box[2] - box[0]) / self.factor), top + round((box[3] - box[1]) / self.factor)
 
 
 def make_grid(found: Float[np.ndarray, "H W"], height: float, device: torch.device, strength: float = 1.0) -> Grid:

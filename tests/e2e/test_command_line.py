@@ -23,7 +23,12 @@ def unblot(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
 def interrupted_at(word: str, *arguments: str) -> tuple[int, str]:
     """Exit code and words of a run on a terminal that gets Ctrl-C once its display says a word."""
     ours, theirs = os.openpty()
-    running = subprocess.Popen([*UNBLOT, *arguments], stderr=theirs, env=os.environ | {"TERM": "xterm"})
+    running = subprocess.Popen(
+        [*UNBLOT, *arguments],
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which jobs in the background ignore
+    )
     os.close(theirs)
     said, sent = "", False
     with contextlib.suppress(OSError):  # what reading says once the run has ended

@@ -49,7 +49,7 @@ def test_boxes_of_the_grid_lie_where_the_ink_is():
     grid = make_grid(page, 24.0, torch.device("cpu"))
     top, left = 20, 44
     corner = (round(top * grid.factor / CELL) + FRAME[0] - 10, round(left * grid.factor / CELL) + FRAME[1] - 5)
-    x0, y0, x1, y1 = grid.box(corner, (5, 10, 17, 34))
+    x0, y0, x1, y1 = grid.on_page(grid.box(corner, (5, 10, 17, 34)))
     assert (x0, y0) == pytest.approx((left, top), abs=1)
     assert (x1 - x0, y1 - y0) == (12, 24)
     window = grid.windows(grid.cells[..., 0], np.array([corner]))[0]

@@ -1,7 +1,7 @@
 """Readings that may be wrong though their ink is there: their own ink stays, and some are no characters at all.
 
-Pieces of unknown letters: the stem of an N is a whole l, and the lower half of a colon a full stop. Strokes that make
-one letter of another: an i whose dot a stroke joins to the stem is an l. Classes that mix letters.
+Pieces of unknown letters: the stem of an N is a whole l, and the lower half of a colon a full stop. Classes that mix
+letters.
 """
 
 from __future__ import annotations
@@ -10,78 +10,39 @@ import cv2
 import numpy as np
 from jaxtyping import Bool, Float
 
-from unblot.cleaning.marks import INKED, LARGE, OWNED, PALE, THICK, WIDEST, InkParts, ink_parts, long_strokes
+from unblot.cleaning.marks import INKED, LARGE, OWNED, PALE, THICK, WIDEST, InkParts, ink_parts
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import SURE, doubted
-from unblot.cleaning.stamps import Stamp, moved, placed, settled, shown
+from unblot.cleaning.stamps import Stamp, placed
 
 SOME, MUCH = 0.06, 0.2  # of a character's ink that hangs on it and has no owner: then it is doubtful, or is none
 SEAM = 3  # pixels: the edges of a character's ink
 PART, GAP, OVERLAP, ABOVE = 0.8, 0.5, 0.1, 0.5  # heights of a part above or below its letter; of its width, above it
-BESIDE = 5  # pixels: the edges of two letters that look alike
-CROSSED = 0.6  # of the ink that a character has beyond the next likely one that lies on strokes,
-ALL = 0.98  # of the next likely one's ink that is there
 MIXED, MORE = 1.75, 0.05  # times as far from agreeing as most classes' instances are, and by how much at least
 
 
 def doubt(
     ink: Float[np.ndarray, "H W"],
     found: list[Character],
-    seconds: list[Character | None],
     stamps: dict[int, Stamp],
     height: float,
 ) -> list[Character]:
-    """Leave out the characters that are pieces of unknown letters; doubt those that may be, or may be the next likely.
-
-    `seconds` are the next likely readings.
-    """
+    """Leave out the characters that are pieces of unknown letters; doubt those that may be."""
     inked = ink > INKED
     parts = ink_parts(inked, ink)
     fits = (parts.tall < LARGE * height) & (parts.width < WIDEST * height)
-    strokes = long_strokes(inked & ~fits[parts.label], height)
     read = []
-    for each, second, joined, stacked in zip(
-        found, seconds, *_surplus(parts, inked, fits, found, stamps, height), strict=True
-    ):
+    for each, joined, stacked in zip(found, *_surplus(parts, inked, fits, found, stamps, height), strict=True):
         if joined <= MUCH or each.posterior >= SURE:
-            doubtful = joined + stacked > SOME or (second is not None and _crossed(ink, strokes, each, second, stamps))
-            read.append(doubted(each) if doubtful else each)
+            read.append(doubted(each) if joined + stacked > SOME else each)
     return read
 
 
-def doubt_mixed(found: list[Character], alike: dict[int, float]) -> list[Character]:
-    """Doubt the characters of classes whose instances are much less alike than those of others: several letters."""
+def mixed(alike: dict[int, float]) -> set[int]:
+    """Tell the classes whose instances are much less alike than those of others: several letters."""
     usual = 1 - float(np.median(list(alike.values()))) if alike else 0.0
     most = max(MIXED * usual, usual + MORE)
-    return [doubted(each) if 1 - alike[each.c] > most else each for each in found]
-
-
-def _crossed(
-    ink: Float[np.ndarray, "H W"],
-    strokes: Bool[np.ndarray, "H W"],
-    each: Character,
-    second: Character,
-    stamps: dict[int, Stamp],
-) -> bool:
-    """Tell whether strokes alone make a character more than the next likely one, all of whose ink is there."""
-    stamp = stamps[each.c]
-    there, inner = placed(ink.shape, each, stamp)
-    if second.c not in stamps or not strokes[there].any():
-        return False
-    other = settled(ink, second, stamps[second.c])
-    mine = stamp.printed[inner]
-    inside = moved(other, -there[0].start, -there[1].start)
-    extra = mine & ~_drawn(mine.shape, inside, stamps[second.c])
-    hidden = bool(extra.any() and (extra & strokes[there]).sum() >= CROSSED * extra.sum())
-    return hidden and shown(ink, other, stamps[second.c]) > ALL
-
-
-def _drawn(shape: tuple[int, ...], each: Character, stamp: Stamp) -> Bool[np.ndarray, "h w"]:
-    """Draw the ink of a character's class with its edges on an empty part of a page."""
-    part = np.zeros(shape, bool)
-    there, inner = placed(shape, each, stamp)
-    part[there] = cv2.dilate(stamp.printed.astype(np.uint8), np.ones((BESIDE, BESIDE), np.uint8))[inner] > 0
-    return part
+    return {c for c, value in alike.items() if 1 - value > most}
 
 
 def _surplus(

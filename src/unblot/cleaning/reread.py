@@ -1,56 +1,164 @@
-"""Characters read again where their ink is missing: a stroke beside a c makes it look like a d, but no whole one."""
+"""Characters that read otherwise close up: a worn d whose stem alone was found, two l that were taken for an h."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Int
 
+from unblot.cleaning.closeup import Closeup, Sight, ahead, owned, sight, support
 from unblot.cleaning.passes import Character
-from unblot.cleaning.stamps import Stamp, settled, shown
+from unblot.detection.candidates import Candidates
 
-MORE = 0.008  # of its class's ink that the next reading must show beyond what a character shows,
-SPREAD = 3.0  # and so many times what the weakest of the page's characters lack
-WEAKEST = 0.15  # share of the page's characters
 SURE = 0.9  # probability of a character below which its own ink stays as it is
 DOUBT = 0.88  # the same, at most, of what is not sure for other reasons
+CLOSE = 0.5  # of the evidence of those that hold its place that another reading must have
+MOST_HELD = 2  # characters that one takes the place of
+PAIRS = 6  # of readings, those with the most evidence, that are tried for one character
+WITHIN = 0.5  # of the ink of both that lies in the box of that character
+CLEAR = 0.5  # of a reading's ink that neither others nor strokes hide
+EXPLAINED = 0.7  # of the ink that is there for those that hold its place that a reading must have too
+COST = 1150.0  # log odds that each further character costs: several fit more by chance than one
+BETTER = 250.0  # log odds, less that cost, by which a reading is taken
+NEARLY = -150.0  # log odds from which another reading makes a character doubtful
+USUAL, FEW = 0.1, 2  # of a class's characters that two of others fit: more, and the class is like that
+ALL, HALF, NONE = 0.95, 0.5, 0.2  # of what a class's pixels say: then one more is found, one is doubtful, or is none
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """Another reading of a place: candidates, those that hold it, the log odds, and whether it is whole and clear."""
+
+    new: tuple[int, ...]
+    old: tuple[int, ...]
+    odds: float
+    whole: bool
 
 
 def reread(
-    ink: Float[np.ndarray, "H W"],
-    found: list[Character],
-    seconds: list[Character | None],
-    stamps: dict[int, Stamp],
-) -> list[Character]:
-    """Take the second reading where it shows so much more of its ink; what lacks as much without one is doubtful."""
-    if not found:
-        return []
-    own = [shown(ink, each, stamps[each.c]) for each in found]
-    of_class = defaultdict(list)
-    for each, share in zip(found, own, strict=True):
-        of_class[each.c].append(share)
-    usual = {c: max(float(np.median(shares)), MORE) for c, shares in of_class.items()}
-    relative = [share / usual[each.c] for each, share in zip(found, own, strict=True)]
-    lacking = MORE + SPREAD * max(0.0, 1 - float(np.quantile(relative, WEAKEST)))
-    least = (1 - lacking) * float(np.median(own))  # a class that mixes letters shows less of its ink than others do
-    usual = {c: max(share, least) for c, share in usual.items()}
-    relative = [share / usual[each.c] for each, share in zip(found, own, strict=True)]
-    read = []
-    for each, second, share in zip(found, seconds, relative, strict=True):
-        if share >= 1 - lacking:
-            read.append(each)
-            continue
-        doubtful = doubted(each)
-        if second is not None and second.c in usual:
-            other = settled(ink, second, stamps[second.c])
-            if shown(ink, other, stamps[other.c]) / usual[other.c] > share + lacking:
-                doubtful = replace(doubted(other), runner_up=each.character)
-        read.append(doubtful)
-    return read
+    view: Closeup,
+    held: dict[int, Character],
+    found: Candidates,
+    rivals: list[Int[np.ndarray, " _"]],
+    mixed: set[int],
+    read: Callable[[int], Character],
+) -> dict[int, Character]:
+    """Read characters anew close up, given the candidates' numbers that hold the page and how to read another.
+
+    What nobody holds and looks like its class is found; the better reading is taken, doubtful at first; what
+    has a reading nearly as good is doubtful too. What shows less than half of what its class does is doubtful, and
+    dirt where it shows next to nothing. Classes that mix letters explain too much, and are not taken.
+    """
+    sights = {k: sight(view, each) for k, each in held.items()}
+    count = owned(view, sights.values())
+    usual = _usual(view, count, held, sights)
+    readings: dict[int, Character] = {}
+
+    def look(k: int) -> Sight:
+        if k not in sights:
+            readings[k] = read(k)
+            sights[k] = sight(view, readings[k])
+        return sights[k]
+
+    holding = dict(held)
+    open_to = [k for k in range(len(found.c)) if k not in held and int(found.c[k]) in usual.keys() - mixed]
+    for k in sorted(open_to, key=lambda k: -float(found.evidence[k])):
+        if not holding.keys() & set(rivals[k].tolist()):
+            lead = ahead(view, count, [look(k)], [])
+            if lead.clear > CLEAR and lead.support[0] > ALL * usual[int(found.c[k])]:
+                holding[k] = readings[k]
+                count[sights[k].there] += sights[k].own
+    challenges = []
+    for new, old in _pairings(holding, found, rivals, open_to):
+        lead = ahead(view, count, [look(k) for k in new], [sights[k] for k in old])
+        least = min(says / usual[int(found.c[k])] for k, says in zip(new, lead.support, strict=True))
+        odds = lead.odds - COST * (len(new) - len(old))
+        inside = len(new) == 1 or _within([sights[k] for k in new], sights[old[0]])
+        whole = lead.clear > CLEAR and lead.explained > EXPLAINED and least > HALF and inside
+        challenges.append(Challenge(new, old, odds, whole))
+    nearly = {k for each in challenges if each.odds > NEARLY and each.whole for k in each.old}
+    left = {k: doubted(each) if k in nearly else each for k, each in holding.items()}
+    for each in _better(challenges, holding, found):
+        taken = {int(rival) for k in each.new for rival in rivals[k]} - set(each.old)
+        if all(k in left for k in each.old) and not taken & left.keys():
+            before = [left.pop(k).character for k in each.old]
+            left.update({k: replace(readings[k], runner_up=before[0]) for k in each.new})
+    count = owned(view, (sights[k] for k in left))
+    shares = {k: support(view, count, sights[k]) / usual[each.c] for k, each in left.items()}
+    return {k: doubted(each) if shares[k] < HALF else each for k, each in left.items() if shares[k] > NONE}
 
 
 def doubted(each: Character) -> Character:
     """Make a character doubtful, if it is not."""
     return replace(each, posterior=min(each.posterior, DOUBT))
+
+
+def _usual(
+    view: Closeup, count: Int[np.ndarray, "H W"], held: dict[int, Character], sights: dict[int, Sight]
+) -> dict[int, float]:
+    """Give what the pixels of each class's characters say for them, the median."""
+    values = defaultdict(list)
+    for k, each in held.items():
+        values[each.c].append(support(view, count, sights[k]))
+    return {c: max(float(np.median(of_class)), np.finfo(float).tiny) for c, of_class in values.items()}
+
+
+def _pairings(
+    holding: dict[int, Character], found: Candidates, rivals: list[Int[np.ndarray, " _"]], open_to: list[int]
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Give the candidates, and the pairs of them, that may be what stands where others are held."""
+    pairings: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    instead = defaultdict(list)
+    for k in open_to:
+        old = tuple(int(rival) for rival in rivals[k] if int(rival) in holding)
+        if k in holding or not 0 < len(old) <= MOST_HELD:
+            continue
+        if found.c[k] not in found.c[list(old)] and found.evidence[k] > CLOSE * found.evidence[list(old)].sum():
+            pairings.append(((k,), old))
+        if len(old) == 1:
+            instead[old[0]].append(k)
+    for one, others in instead.items():
+        apart = [pair for pair in combinations(others, 2) if pair[1] not in rivals[pair[0]]]
+        apart = [pair for pair in apart if found.c[one] not in found.c[list(pair)]]
+        apart.sort(key=lambda pair: -float(found.evidence[list(pair)].sum()))
+        pairings += [(pair, (one,)) for pair in apart[:PAIRS]]
+    return pairings
+
+
+def _within(new: list[Sight], old: Sight) -> bool:
+    """Tell whether readings stand where another does, each with most of its ink: others explain what none does yet."""
+    rows, columns = old.there
+
+    def inside(each: Sight) -> float:
+        top, left = each.there[0].start, each.there[1].start
+        part = each.printed[
+            max(0, rows.start - top) : rows.stop - top, max(0, columns.start - left) : columns.stop - left
+        ]
+        return float(part.sum()) / max(1, int(each.printed.sum()))
+
+    return min(inside(each) for each in new) > WITHIN
+
+
+def _better(challenges: list[Challenge], holding: dict[int, Character], found: Candidates) -> list[Challenge]:
+    """Choose the challenges that win, the best first; no pairs that many characters of a class would lose to."""
+    size = Counter(each.c for each in holding.values())
+    losing: dict[tuple[tuple[int, ...], ...], set[int]] = defaultdict(set)
+    for each in challenges:
+        if each.odds > -COST * (len(each.new) - len(each.old)) and each.whole:
+            losing[_kind(each, found)].update(each.old)
+
+    def wins(each: Challenge) -> bool:
+        usual = len(losing[_kind(each, found)]) > max(FEW, USUAL * max(size[holding[k].c] for k in each.old))
+        better = each.odds > BETTER and each.whole
+        return better and (len(each.new) == 1 or not usual)
+
+    return sorted(filter(wins, challenges), key=lambda each: -each.odds)
+
+
+def _kind(each: Challenge, found: Candidates) -> tuple[tuple[int, ...], ...]:
+    """Give the classes of a challenge's readings, new and old."""
+    return tuple(tuple(sorted(int(found.c[k]) for k in side)) for side in (each.new, each.old))

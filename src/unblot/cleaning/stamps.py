@@ -20,7 +20,6 @@ PLAY = 0.06  # of the same: how far an instance lies from where it was found, at
 MOST = 60  # instances that a picture is made of
 BOLD = 0.8  # of a class's instances have no more ink than its boldest
 TURNS = 2
-THERE = 0.3  # ink of a character that shows its class's
 
 
 @dataclass(frozen=True)
@@ -69,13 +68,6 @@ def settled(ink: Float[np.ndarray, "H W"], each: Character, stamp: Stamp) -> Cha
     play = _margins(each)[1]
     place = _where(around(ink, each.box, stamp.seam + play), np.where(stamp.own, stamp.picture, 0))
     return moved(each, place[0] - play, place[1] - play)
-
-
-def shown(ink: Float[np.ndarray, "H W"], each: Character, stamp: Stamp) -> float:
-    """Give how much of its class's ink a character shows: dirt adds ink, it takes none away."""
-    printed = stamp.printed
-    near = cv2.dilate(around(ink, each.box, stamp.seam), np.ones((3, 3), np.uint8))
-    return float((near[printed] > THERE).mean()) if printed.any() else 1.0
 
 
 def agreement(ink: Float[np.ndarray, "H W"], found: list[Character], stamps: dict[int, Stamp]) -> dict[int, float]:

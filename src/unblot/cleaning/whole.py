@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import compress
+
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from unblot.cleaning.doubts import doubt, doubt_mixed
+from unblot.cleaning.closeup import look_closely
+from unblot.cleaning.doubts import doubt, mixed
 from unblot.cleaning.passes import Character
-from unblot.cleaning.reread import reread
-from unblot.cleaning.stamps import agreement, settle
+from unblot.cleaning.reread import DOUBT, doubted, reread
+from unblot.cleaning.stamps import agreement, settle, settled
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
 from unblot.detection.contest import View, contest, crowded, pieces, view
@@ -90,7 +94,7 @@ def learn_whole(
 
 
 def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: float, watch: Watch) -> list[Character]:
-    """Find a model's characters on a page, in order of how sure they are."""
+    """Find a model's characters on a page, as cells show them, and then close up."""
     assert isinstance(model.bank, InkCells)
     height = character_height(found_ink) or model.bank.height
     grid = make_grid(found_ink, height, model.theta.W.device, model.bank.strength)
@@ -105,26 +109,35 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     seen = view(grid.cells, log_H, model.theta, own)
     if model.bank.strength > 1:
         found = found[~crowded(seen, found)]
-    found = _winners(seen, found, find_rivals(found, inks), typical)
+    rivals = find_rivals(found, inks)
+    chosen = _winners(seen, found, rivals, typical)
     character = _plain(model.character)
-    probability, runners_up = probabilities(found, readings, inks, character, typical)
+    probability, runners_up = probabilities(found[chosen], readings, inks, character, typical)
+    likely = probability >= LEAST_PROBABILITY
 
-    def read(which: Candidates, k: int, p: float, runner_up: int | None) -> Character:
-        c = int(which.c[k])
-        box = grid.box(tuple(which.corner[k].tolist()), tuple(model.boxes[c].tolist()))
-        return Character(int(character[c]), c, box, float(which.quality[k]), p, runner_up, 1)
+    def read(k: int, p: float = DOUBT, other: int | None = None) -> Character:
+        c = int(found.c[k])
+        box = grid.box(tuple(found.corner[k].tolist()), tuple(model.boxes[c].tolist()))
+        runner_up = None if other is None else int(character[readings.c[other]])
+        return Character(int(character[c]), c, box, float(found.quality[k]), p, runner_up, 1)
 
-    characters, seconds = [], []
-    for k, (p, other) in enumerate(zip(probability.tolist(), runners_up, strict=True)):
-        if p >= LEAST_PROBABILITY:
-            second = None if other is None else read(readings, other, p, None)
-            characters.append(read(found, k, p, second.character if second else None))
-            seconds.append(second if second and second.quality > threshold else None)
-    settled, stamps = settle(found_ink, characters, model)
-    checked = doubt(found_ink, reread(found_ink, settled, seconds, stamps), seconds, stamps, height)
-    alike = agreement(found_ink, checked, stamps)
+    characters = [
+        read(int(k), p, other)
+        for k, p, other in zip(chosen[likely], probability[likely].tolist(), compress(runners_up, likely), strict=True)
+    ]
+    detail = scaled(found_ink, grid.factor)
+    tall = height * grid.factor
+    at_home, stamps = settle(detail, characters, model)
+    close, alike = look_closely(detail, at_home, stamps, tall), agreement(detail, at_home, stamps)
+    held, several = dict(zip(chosen[likely].tolist(), at_home, strict=True)), mixed(alike)
+    again = reread(close, held, found, rivals, several, lambda k: settled(detail, read(k), stamps[int(found.c[k])]))
+    checked = doubt(detail, list(again.values()), stamps, tall)
     watch(Progress("detection", 3, 3, "done"))
-    return doubt_mixed([each for each in checked if alike[each.c] > AGREED], alike)
+    return [
+        replace(doubted(each) if each.c in several else each, box=grid.on_page(each.box))
+        for each in checked
+        if alike[each.c] > AGREED
+    ]
 
 
 def _all_pages(inks: list[Float[np.ndarray, "_ _"]], device: torch.device) -> tuple[Grid, float]:
@@ -192,13 +205,13 @@ def _instances(
     inks = [_ink(shape) for shape in shapes]
     rivals = find_rivals(found, inks)
     standing = standing_classes(found, inks, rivals, [s.corners for s in seeds], worth)[found.c]
-    chosen = _winners(seen, found, rivals, worth, standing)
+    chosen = found[_winners(seen, found, rivals, worth, standing)]
     if taken is not None:
         standing &= ~_intruders(taken, seeds, own, chosen)[found.c]
-        chosen = _winners(seen, found, rivals, worth, standing)
+        chosen = found[_winners(seen, found, rivals, worth, standing)]
     written = _mostly(chosen, worth) & ~stroke_classes(page, chosen, own) & ~pieces(seen, chosen)
     allowed = standing & ~on_a_stroke(page, found, own) & written[found.c]
-    return _winners(seen, found, rivals, worth, allowed), shapes, worth
+    return found[_winners(seen, found, rivals, worth, allowed)], shapes, worth
 
 
 def _intruders(
@@ -221,9 +234,9 @@ def _winners(
     rivals: list[Int[np.ndarray, " _"]],
     typical: Float[np.ndarray, " C"],
     allowed: Bool[np.ndarray, " S"] | None = None,
-) -> Candidates:
+) -> Int[np.ndarray, " s"]:
     """Choose the candidates that own the page's ink, those first that explain it best together, then rival by rival."""
-    return found[contest(seen, found, owners(found, typical, rivals, allowed), rivals, typical, allowed)]
+    return contest(seen, found, owners(found, typical, rivals, allowed), rivals, typical, allowed)
 
 
 def _mostly(found: Candidates, typical: Float[np.ndarray, " C"]) -> Bool[np.ndarray, " C"]:

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import cv2
 import numpy as np
 
-from unblot.cleaning.doubts import doubt, doubt_mixed
+from unblot.cleaning.doubts import doubt, mixed
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT
 from unblot.cleaning.stamps import Stamp
@@ -28,7 +26,7 @@ def page() -> np.ndarray:
 def read(ink: np.ndarray, posterior: float) -> list[float | None]:
     """Give what each character's probability has become, None for those left out."""
     found = [Character(0, 0, (x, y, x + 8, y + 40), 0.9, posterior, None, 1) for y, x in PLACES]
-    left = {each.box: each.posterior for each in doubt(ink, found, [None] * 12, STAMPS, 40.0)}
+    left = {each.box: each.posterior for each in doubt(ink, found, STAMPS, 40.0)}
     return [left.get(each.box) for each in found]
 
 
@@ -65,24 +63,7 @@ def test_blots_and_long_strokes_are_no_letters():
         assert read(ink, 0.85) == [0.85] * 12
 
 
-def test_a_letter_that_only_a_stroke_tells_from_the_next_likely_one_is_doubted():
-    short = STEM.copy()
-    short[2:14] = 0  # a stem without its upper end
-    stamps = {**STAMPS, 1: Stamp(short > 0, short, short, SEAM)}
-    found = [Character(0, 0, (x, y, x + 8, y + 40), 0.9, 0.99, 1, 1) for y, x in PLACES]
-    seconds: list[Character | None] = [replace(each, character=1, c=1) for each in found]
-    assert doubt(page(), found, seconds, stamps, 40.0) == found
-    ink, (top, left) = page(), LATTER
-    ink[top : top + 12, left : left + 8] = 0
-    cv2.line(ink, (left - 6, top - 24), (left + 54, top + 150), 0.9, 11)
-    read = doubt(ink, found, seconds, stamps, 40.0)
-    assert [each.posterior for each in read] == only(DOUBT, 0.99)
-
-
-def test_classes_that_mix_letters_are_doubted():
-    found = [Character(c, c, (0, 0, 9, 9), 0.9, 0.95, None, 1) for c in (0, 1, 2, 3)]
-    alike = {0: 0.92, 1: 0.93, 2: 0.9, 3: 0.82}
-    assert [each.posterior for each in doubt_mixed(found, alike)] == [0.95, 0.95, 0.95, DOUBT]
-    crisp = {0: 0.999, 1: 0.998, 2: 0.99, 3: 0.998}
-    assert doubt_mixed(found, crisp) == found
-    assert doubt_mixed([], {}) == []
+def test_classes_whose_instances_differ_much_more_than_others_mix_letters():
+    assert mixed({0: 0.92, 1: 0.93, 2: 0.9, 3: 0.82}) == {3}
+    assert mixed({0: 0.999, 1: 0.998, 2: 0.99, 3: 0.998}) == set()
+    assert mixed({}) == set()

@@ -1,0 +1,186 @@
+"""Characters close up: what each pixel of the page says for a reading, against blank paper.
+
+The evidence that chose the readings counts cells, which all instances of a class blur. Here a class is what its
+instances on this page show once each lies where it fits best: their usual ink at every pixel, and how far they vary.
+Long pen strokes say nothing, nor do pixels that other characters own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from unblot.cleaning.marks import INKED, LARGE, WIDEST, ink_parts, long_strokes
+from unblot.cleaning.passes import Character
+from unblot.cleaning.stamps import MOST, Stamp, around, moved, placed
+
+SHARP = 1.2  # pixels: finer differences are the scanner's
+LEAST_SPREAD, PAPER_SPREAD = 0.06, 0.08  # of ink
+NORMAL = 1.48  # spreads of a normal distribution in its median distance from the median
+FAR = 3.0  # spreads: what is farther off is dirt, or is worn off
+DARKENED = 0.97  # the share of pixels that strokes darken where they run
+RAREST = 0.005  # share of such pixels
+PLAY = [(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1)]
+EDGE = 5  # pixels: strokes with their edges
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the instances of a class show: their usual ink and its spread, on the pixels of their stamp."""
+
+    ink: Float[np.ndarray, "h w"]
+    spread: Float[np.ndarray, "h w"]
+
+
+@dataclass(frozen=True)
+class Closeup:
+    """A page close up: its ink, pen strokes, classes, and the shares of pixels with too much and too little ink."""
+
+    ink: Float[np.ndarray, "H W"]
+    strokes: Bool[np.ndarray, "H W"]
+    stamps: dict[int, Stamp]
+    looks: dict[int, Look]
+    more: float
+    less: float
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A reading on the page: where it lies, its own pixels, those its class has ink at, and what each says for it."""
+
+    there: tuple[slice, slice]
+    own: Bool[np.ndarray, "h w"]
+    printed: Bool[np.ndarray, "h w"]
+    odds: Float[np.ndarray, "h w"]
+
+
+@dataclass(frozen=True)
+class Lead:
+    """New readings against old ones: the log odds, and what a pixel says for each of the new.
+
+    How much of their ink is clear, and how much of the ink that is there for the old they have too.
+    """
+
+    odds: float
+    clear: float
+    explained: float
+    support: list[float]
+
+
+def look_closely(
+    ink: Float[np.ndarray, "H W"], found: list[Character], stamps: dict[int, Stamp], height: float
+) -> Closeup:
+    """Learn what the characters on a page, each where it fits best, look like."""
+    seen = cv2.GaussianBlur(ink, (0, 0), SHARP)
+    members = defaultdict(list)
+    for each in found:
+        members[each.c].append(each)
+    looks = {c: _look(seen, of_class, stamps[c]) for c, of_class in members.items()}
+    counts = np.array([_far_off(seen, each, stamps[each.c], looks[each.c]) for each in found]).reshape(-1, 3)
+    more, less, every = counts.sum(0)
+    inked = ink > INKED
+    parts = ink_parts(inked, ink)
+    fits = (parts.tall < LARGE * height) & (parts.width < WIDEST * height)
+    strokes = long_strokes(inked & ~fits[parts.label], height).astype(np.uint8)
+    wide = cv2.dilate(strokes, np.ones((EDGE, EDGE), np.uint8)) > 0
+    return Closeup(seen, wide, stamps, looks, *(max(count / max(1, every), RAREST) for count in (more, less)))
+
+
+def sight(view: Closeup, each: Character) -> Sight:
+    """Look at a reading where most speaks for it, a pixel beside its place at most."""
+    around_it = [_sight(view, moved(each, down, right)) for down, right in PLAY]
+    return max(around_it, key=lambda one: float(one.odds.sum()))
+
+
+def _sight(view: Closeup, each: Character) -> Sight:
+    """Give log [p(ink | its class) / p(ink | paper)] of a reading's own pixels."""
+    stamp, look = view.stamps[each.c], view.looks[each.c]
+    there, inner = placed(view.ink.shape, each, stamp)
+    seen, own = view.ink[there], stamp.own[inner]
+    more = np.where(view.strokes[there], DARKENED, view.more)
+    for_it = _log_density(seen - look.ink[inner], look.spread[inner], more, view.less)
+    for_paper = _log_density(seen, np.full(seen.shape, PAPER_SPREAD, np.float32), more, view.less)
+    return Sight(there, own, stamp.printed[inner], np.where(own, for_it - for_paper, 0))
+
+
+def owned(view: Closeup, sights: Iterable[Sight]) -> Int[np.ndarray, "H W"]:
+    """Count for every pixel the readings that own it."""
+    count = np.zeros(view.ink.shape, np.int16)
+    for each in sights:
+        count[each.there] += each.own
+    return count
+
+
+def support(view: Closeup, count: Int[np.ndarray, "H W"], each: Sight) -> float:
+    """Give what a pixel of a character says for it, the mean of those that are its alone."""
+    return _mean(each.odds, each.own & (count[each.there] <= 1) & ~view.strokes[each.there])
+
+
+def ahead(view: Closeup, count: Int[np.ndarray, "H W"], new: list[Sight], old: list[Sight]) -> Lead:
+    """Compare readings with those that hold their place, which are among the counted owners, where nobody else owns."""
+    everyone = [each.there for each in (*new, *old)]
+    top, left = (min(there[axis].start for there in everyone) for axis in (0, 1))
+    bottom, right = (max(there[axis].stop for there in everyone) for axis in (0, 1))
+    others = count[top:bottom, left:right].copy()
+    for each in old:
+        others[_inside(each.there, top, left)] -= each.own
+    free = others <= 0
+    clear = free & ~view.strokes[top:bottom, left:right]
+    sums, own = [], []
+    for side in (new, old):
+        best, covered = np.zeros(free.shape, np.float32), np.zeros(free.shape, bool)
+        for each in side:
+            here = _inside(each.there, top, left)
+            both = covered[here] & each.own
+            best[here] = np.where(both, np.maximum(best[here], each.odds), best[here] + each.odds)
+            covered[here] |= each.own
+        sums.append(float(best[free].sum()))
+        own.append(covered)
+    there = np.zeros(free.shape, bool)
+    for each in old:
+        there[_inside(each.there, top, left)] |= each.printed
+    there &= clear & (view.ink[top:bottom, left:right] > INKED)
+    mine = [clear[_inside(each.there, top, left)] for each in new]
+    return Lead(
+        sums[0] - sums[1],
+        min(_mean(of_it, each.printed) for of_it, each in zip(mine, new, strict=True)),
+        _mean(own[0], there) if there.any() else 1.0,
+        [_mean(each.odds, of_it & each.own) for of_it, each in zip(mine, new, strict=True)],
+    )
+
+
+def _mean(values: np.ndarray, where: Bool[np.ndarray, "h w"]) -> float:
+    return float(values[where].mean()) if where.any() else 0.0
+
+
+def _look(seen: Float[np.ndarray, "H W"], members: list[Character], stamp: Stamp) -> Look:
+    best = sorted(members, key=lambda each: -each.quality)[:MOST]
+    cuts = np.stack([around(seen, each.box, stamp.seam) for each in best])
+    usual = np.median(cuts, 0)
+    spread = NORMAL * np.median(np.abs(cuts - usual), 0)
+    return Look(usual.astype(np.float32), np.maximum(spread, LEAST_SPREAD).astype(np.float32))
+
+
+def _far_off(seen: Float[np.ndarray, "H W"], each: Character, stamp: Stamp, look: Look) -> tuple[int, int, int]:
+    """Count a character's pixels with far more and far less ink than its class has, and all."""
+    off = ((around(seen, each.box, stamp.seam) - look.ink) / look.spread)[stamp.own]
+    return int((off > FAR).sum()), int((off < -FAR).sum()), off.size
+
+
+def _log_density(
+    off: Float[np.ndarray, "h w"], spread: Float[np.ndarray, "h w"], more: Float[np.ndarray, "h w"], less: float
+) -> Float[np.ndarray, "h w"]:
+    """Give log [(1 - e) N(ink) + e], e being the share of pixels that dirt darkens, or where ink is worn off."""
+    rare = np.where(off > 0, more, less)
+    normal = np.exp(-0.5 * (off / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
+    return np.asarray(np.log((1 - rare) * normal + rare), np.float32)
+
+
+def _inside(there: tuple[slice, slice], top: int, left: int) -> tuple[slice, slice]:
+    rows, columns = there
+    return slice(rows.start - top, rows.stop - top), slice(columns.start - left, columns.stop - left)
