@@ -19,7 +19,7 @@ from unblot.cleaning.marks import INKED, LARGE, WIDEST, ink_parts, long_strokes
 from unblot.cleaning.passes import Character
 from unblot.cleaning.stamps import MOST, Stamp, around, moved, placed
 
-SHARP = 1.2  # pixels: finer differences are the scanner's
+SHARP = 0.9  # pixels: finer differences are the scanner's
 LEAST_SPREAD, PAPER_SPREAD = 0.06, 0.08  # of ink
 NORMAL = 1.48  # spreads of a normal distribution in its median distance from the median
 FAR = 3.0  # spreads: what is farther off is dirt, or is worn off

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 
 from unblot.cleaning.marks import INKED, LARGE, OWNED, PALE, THICK, WIDEST, InkParts, ink_parts
 from unblot.cleaning.passes import Character
-from unblot.cleaning.reread import SURE, doubted
+from unblot.cleaning.reread import DOUBT, SURE
 from unblot.cleaning.stamps import Stamp, placed
 
 SOME, MUCH = 0.06, 0.2  # of a character's ink that hangs on it and has no owner: then it is doubtful, or is none
@@ -21,21 +21,20 @@ PART, GAP, OVERLAP, ABOVE = 0.8, 0.5, 0.1, 0.5  # heights of a part above or bel
 MIXED, MORE = 1.75, 0.05  # times as far from agreeing as most classes' instances are, and by how much at least
 
 
-def doubt(
-    ink: Float[np.ndarray, "H W"],
-    found: list[Character],
-    stamps: dict[int, Stamp],
-    height: float,
-) -> list[Character]:
-    """Leave out the characters that are pieces of unknown letters; doubt those that may be."""
+def likely_at_most(
+    ink: Float[np.ndarray, "H W"], found: list[Character], stamps: dict[int, Stamp], height: float
+) -> list[float]:
+    """Give the highest probability that each character may have: 0 for pieces of unknown letters, doubt if need be."""
     inked = ink > INKED
     parts = ink_parts(inked, ink)
     fits = (parts.tall < LARGE * height) & (parts.width < WIDEST * height)
-    read = []
-    for each, joined, stacked in zip(found, *_surplus(parts, inked, fits, found, stamps, height), strict=True):
-        if joined <= MUCH or each.posterior >= SURE:
-            read.append(doubted(each) if joined + stacked > SOME else each)
-    return read
+
+    def most(each: Character, joined: float, stacked: float) -> float:
+        if joined > MUCH and each.posterior < SURE:
+            return 0.0
+        return DOUBT if joined + stacked > SOME else 1.0
+
+    return list(map(most, found, *_surplus(parts, inked, fits, found, stamps, height)))
 
 
 def mixed(alike: dict[int, float]) -> set[int]:

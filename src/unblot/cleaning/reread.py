@@ -10,12 +10,12 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Int
 
-from unblot.cleaning.closeup import Closeup, Sight, ahead, owned, sight, support
+from unblot.cleaning.closeup import Closeup, Lead, Sight, ahead, owned, sight, support
 from unblot.cleaning.passes import Character
 from unblot.detection.candidates import Candidates
 
 SURE = 0.9  # probability of a character below which its own ink stays as it is
-DOUBT = 0.88  # the same, at most, of what is not sure for other reasons
+DOUBT, DOUBTED = 0.89, 0.04  # the same, at most, of what is not sure for other reasons, and by how much less
 CLOSE = 0.5  # of the evidence of those that hold its place that another reading must have
 MOST_HELD = 2  # characters that one takes the place of
 PAIRS = 6  # of readings, those with the most evidence, that are tried for one character
@@ -23,10 +23,14 @@ WITHIN = 0.5  # of the ink of both that lies in the box of that character
 CLEAR = 0.5  # of a reading's ink that neither others nor strokes hide
 EXPLAINED = 0.7  # of the ink that is there for those that hold its place that a reading must have too
 COST = 1150.0  # log odds that each further character costs: several fit more by chance than one
-BETTER = 250.0  # log odds, less that cost, by which a reading is taken
-NEARLY = -150.0  # log odds from which another reading makes a character doubtful
+BETTER = 240.0  # log odds, less that cost, by which a reading is taken
+NEAR = 700.0  # log odds by which the next reading must be behind, or the character is doubtful
+CLOSEST = 200.0  # the same for what is unlikely, or it is left out
 USUAL, FEW = 0.1, 2  # of a class's characters that two of others fit: more, and the class is like that
-ALL, HALF, NONE = 0.95, 0.5, 0.2  # of what a class's pixels say: then one more is found, one is doubtful, or is none
+ALL, ENOUGH = 0.95, 0.78  # of what a class's pixels say: to be found close up, and not to be doubtful
+HALF, NONE = 0.5, 0.25  # the same: less has an unlikely character, or one that is none
+UNLIKELY = 0.5  # probability
+CONFIRMED = 1.8  # times the odds of a character that nothing disputes
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,22 @@ class Challenge:
     whole: bool
 
 
+@dataclass(frozen=True)
+class Again:
+    """A character as it reads close up, and how doubtful that makes it: not at all up to 0, wholly at 1."""
+
+    character: Character
+    doubt: float
+
+    @property
+    def probability(self) -> float:
+        """How likely it is: what nothing disputes close up is likelier than it was."""
+        before = self.character.posterior
+        if self.doubt > 0:
+            return min(before, DOUBT - DOUBTED * self.doubt)
+        return before * CONFIRMED / (before * CONFIRMED + 1 - before)
+
+
 def reread(
     view: Closeup,
     held: dict[int, Character],
@@ -46,12 +66,12 @@ def reread(
     rivals: list[Int[np.ndarray, " _"]],
     mixed: set[int],
     read: Callable[[int], Character],
-) -> dict[int, Character]:
+) -> list[Again]:
     """Read characters anew close up, given the candidates' numbers that hold the page and how to read another.
 
-    What nobody holds and looks like its class is found; the better reading is taken, doubtful at first; what
-    has a reading nearly as good is doubtful too. What shows less than half of what its class does is doubtful, and
-    dirt where it shows next to nothing. Classes that mix letters explain too much, and are not taken.
+    What nobody holds and looks like its class is found; the better reading is taken. What has a reading nearly as good,
+    or lacks much of what its class shows, is doubtful; dirt is what shows next to nothing of its class, and what was
+    unlikely before. Classes that mix letters explain too much, and are not taken.
     """
     sights = {k: sight(view, each) for k, each in held.items()}
     count = owned(view, sights.values())
@@ -64,37 +84,32 @@ def reread(
             sights[k] = sight(view, readings[k])
         return sights[k]
 
+    def compare(new: tuple[int, ...], old: tuple[int, ...]) -> tuple[Lead, float]:
+        lead = ahead(view, count, [look(k) for k in new], [sights[k] for k in old])
+        return lead, min(says / usual[int(found.c[k])] for k, says in zip(new, lead.support, strict=True))
+
     holding = dict(held)
     open_to = [k for k in range(len(found.c)) if k not in held and int(found.c[k]) in usual.keys() - mixed]
     for k in sorted(open_to, key=lambda k: -float(found.evidence[k])):
         if not holding.keys() & set(rivals[k].tolist()):
-            lead = ahead(view, count, [look(k)], [])
-            if lead.clear > CLEAR and lead.support[0] > ALL * usual[int(found.c[k])]:
+            lead, share = compare((k,), ())
+            if lead.clear > CLEAR and share > ALL:
                 holding[k] = readings[k]
                 count[sights[k].there] += sights[k].own
     challenges = []
     for new, old in _pairings(holding, found, rivals, open_to):
-        lead = ahead(view, count, [look(k) for k in new], [sights[k] for k in old])
-        least = min(says / usual[int(found.c[k])] for k, says in zip(new, lead.support, strict=True))
-        odds = lead.odds - COST * (len(new) - len(old))
+        lead, share = compare(new, old)
         inside = len(new) == 1 or _within([sights[k] for k in new], sights[old[0]])
-        whole = lead.clear > CLEAR and lead.explained > EXPLAINED and least > HALF and inside
-        challenges.append(Challenge(new, old, odds, whole))
-    nearly = {k for each in challenges if each.odds > NEARLY and each.whole for k in each.old}
-    left = {k: doubted(each) if k in nearly else each for k, each in holding.items()}
-    for each in _better(challenges, holding, found):
-        taken = {int(rival) for k in each.new for rival in rivals[k]} - set(each.old)
-        if all(k in left for k in each.old) and not taken & left.keys():
-            before = [left.pop(k).character for k in each.old]
-            left.update({k: replace(readings[k], runner_up=before[0]) for k in each.new})
+        whole = lead.clear > CLEAR and lead.explained > EXPLAINED and share > HALF and inside
+        challenges.append(Challenge(new, old, lead.odds - COST * (len(new) - len(old)), whole))
+    left, nearest = _taken(challenges, holding, found, rivals, readings)
     count = owned(view, (sights[k] for k in left))
     shares = {k: support(view, count, sights[k]) / usual[each.c] for k, each in left.items()}
-    return {k: doubted(each) if shares[k] < HALF else each for k, each in left.items() if shares[k] > NONE}
-
-
-def doubted(each: Character) -> Character:
-    """Make a character doubtful, if it is not."""
-    return replace(each, posterior=min(each.posterior, DOUBT))
+    return [
+        Again(each, max((ENOUGH - shares[k]) / (ENOUGH - NONE), (nearest[k] + NEAR) / (BETTER + NEAR)))
+        for k, each in left.items()
+        if shares[k] > NONE and (each.posterior > UNLIKELY or (shares[k] > HALF and nearest[k] < -CLOSEST))
+    ]
 
 
 def _usual(
@@ -141,6 +156,27 @@ def _within(new: list[Sight], old: Sight) -> bool:
         return float(part.sum()) / max(1, int(each.printed.sum()))
 
     return min(inside(each) for each in new) > WITHIN
+
+
+def _taken(
+    challenges: list[Challenge],
+    holding: dict[int, Character],
+    found: Candidates,
+    rivals: list[Int[np.ndarray, " _"]],
+    readings: dict[int, Character],
+) -> tuple[dict[int, Character], dict[int, float]]:
+    """Let the challenges that win take their places; give who holds them now, and the next reading's log odds."""
+    left, nearest = dict(holding), dict.fromkeys(holding, -np.inf)
+    for each in challenges:
+        if each.whole:
+            nearest.update({k: max(nearest[k], each.odds) for k in each.old})
+    for each in _better(challenges, holding, found):
+        taken = {int(rival) for k in each.new for rival in rivals[k]} - set(each.old)
+        if all(k in left for k in each.old) and not taken & left.keys():
+            before = [left.pop(k).character for k in each.old]
+            left.update({k: replace(readings[k], runner_up=before[0]) for k in each.new})
+            nearest.update(dict.fromkeys(each.new, -each.odds))
+    return left, nearest
 
 
 def _better(challenges: list[Challenge], holding: dict[int, Character], found: Candidates) -> list[Challenge]:

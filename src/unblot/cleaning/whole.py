@@ -11,9 +11,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unblot.cleaning.closeup import look_closely
-from unblot.cleaning.doubts import doubt, mixed
+from unblot.cleaning.doubts import likely_at_most, mixed
 from unblot.cleaning.passes import Character
-from unblot.cleaning.reread import DOUBT, doubted, reread
+from unblot.cleaning.reread import DOUBT, reread
 from unblot.cleaning.stamps import agreement, settle, settled
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
@@ -131,13 +131,15 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     close, alike = look_closely(detail, at_home, stamps, tall), agreement(detail, at_home, stamps)
     held, several = dict(zip(chosen[likely].tolist(), at_home, strict=True)), mixed(alike)
     again = reread(close, held, found, rivals, several, lambda k: settled(detail, read(k), stamps[int(found.c[k])]))
-    checked = doubt(detail, list(again.values()), stamps, tall)
+    limits = likely_at_most(detail, [each.character for each in again], stamps, tall)
     watch(Progress("detection", 3, 3, "done"))
-    return [
-        replace(doubted(each) if each.c in several else each, box=grid.on_page(each.box))
-        for each in checked
-        if alike[each.c] > AGREED
-    ]
+    result = []
+    for each, limit in zip(again, limits, strict=True):
+        one = each.character
+        if limit > 0 and alike[one.c] > AGREED:
+            p = min(each.probability, limit, DOUBT if one.c in several else 1.0)
+            result.append(replace(one, box=grid.on_page(one.box), posterior=p))
+    return result
 
 
 def _all_pages(inks: list[Float[np.ndarray, "_ _"]], device: torch.device) -> tuple[Grid, float]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from unblot.cleaning.doubts import doubt, mixed
+from unblot.cleaning.doubts import likely_at_most, mixed
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT
 from unblot.cleaning.stamps import Stamp
@@ -23,27 +23,26 @@ def page() -> np.ndarray:
     return ink
 
 
-def read(ink: np.ndarray, posterior: float) -> list[float | None]:
-    """Give what each character's probability has become, None for those left out."""
+def limits(ink: np.ndarray, posterior: float) -> list[float]:
+    """Give the highest probability that each character may have, all being as likely before."""
     found = [Character(0, 0, (x, y, x + 8, y + 40), 0.9, posterior, None, 1) for y, x in PLACES]
-    left = {each.box: each.posterior for each in doubt(ink, found, STAMPS, 40.0)}
-    return [left.get(each.box) for each in found]
+    return likely_at_most(ink, found, STAMPS, 40.0)
 
 
-def only(value: float | None, posterior: float) -> list[float | None]:
-    return [value if place == LATTER else posterior for place in PLACES]
+def only(value: float) -> list[float]:
+    return [value if place == LATTER else 1.0 for place in PLACES]
 
 
 def test_characters_that_stand_alone_stay_as_they_are():
-    assert read(page(), 0.85) == [0.85] * 12
+    assert limits(page(), 0.85) == [1.0] * 12
 
 
 def test_the_stem_of_an_unknown_letter_is_left_out_and_only_doubted_where_it_was_sure():
     ink, (top, left) = page(), LATTER
     cv2.line(ink, (left + 3, top + 3), (left + 24, top + 36), 0.9, 6)  # an N
     ink[top : top + 40, left + 22 : left + 28] = 0.9
-    assert read(ink, 0.85) == only(None, 0.85)
-    assert read(ink, 0.99) == only(DOUBT, 0.99)
+    assert limits(ink, 0.85) == only(0.0)
+    assert limits(ink, 0.99) == only(DOUBT)
 
 
 def test_a_little_more_ink_or_a_dot_above_makes_a_doubt():
@@ -52,7 +51,7 @@ def test_a_little_more_ink_or_a_dot_above_makes_a_doubt():
     flag[top + 2 : top + 7, left + 6 : left + 16] = 0.9
     dot[top - 14 : top - 7, left + 1 : left + 8] = 0.9
     for ink in (flag, dot):
-        assert read(ink, 0.99) == only(DOUBT, 0.99)
+        assert limits(ink, 0.99) == only(DOUBT)
 
 
 def test_blots_and_long_strokes_are_no_letters():
@@ -60,7 +59,7 @@ def test_blots_and_long_strokes_are_no_letters():
     cv2.line(stroke, (left + 4, top + 20), (left + 200, top + 150), 0.9, 5)
     cv2.circle(blot, (left + 30, top + 20), 28, 0.9, -1)
     for ink in (stroke, blot):
-        assert read(ink, 0.85) == [0.85] * 12
+        assert limits(ink, 0.85) == [1.0] * 12
 
 
 def test_classes_whose_instances_differ_much_more_than_others_mix_letters():

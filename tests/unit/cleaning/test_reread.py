@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
 
 from unblot.cleaning.closeup import ahead, look_closely, owned, sight, support
 from unblot.cleaning.passes import Character
-from unblot.cleaning.reread import DOUBT, reread
+from unblot.cleaning.reread import CONFIRMED, DOUBT, Again, reread
 from unblot.cleaning.stamps import Stamp
 from unblot.detection.candidates import Candidates
 
@@ -60,6 +62,9 @@ def page() -> np.ndarray:
 FOUND = [reading(c, place(c, n)) for c in STAMPS for n in range(EACH)]
 
 
+SURE = [replace(each, posterior=Again(each, 0.0).probability) for each in FOUND]
+
+
 def read_again(
     ink: np.ndarray, found: list[Character], others: list[Character], pairs: list[tuple[int, int]], mixed: set[int]
 ) -> list[Character]:
@@ -70,8 +75,7 @@ def read_again(
     c = np.array([each.c for each in everyone], int)
     candidates = Candidates(c, np.zeros((len(c), 2), int), EVIDENCE[c], np.full(len(c), 0.9))
     again = reread(view, dict(enumerate(found)), candidates, rivals, mixed, lambda k: everyone[k])
-    assert all(again[k].box == everyone[k].box for k in again)
-    return list(again.values())
+    return [replace(each.character, posterior=each.probability) for each in again]
 
 
 def test_what_each_pixel_says_adds_up_to_the_log_odds_of_a_reading_against_paper(page):
@@ -100,9 +104,11 @@ def test_what_others_own_says_nothing(page):
     assert beside.clear < alone.clear
 
 
-def test_whole_characters_stay_as_they_are(page):
+def test_whole_characters_stay_as_they_are_and_are_likelier(page):
     other, first = reading(1, place(2, 0)), 2 * EACH
-    assert read_again(page, FOUND, [other], [(first, 3 * EACH)], set()) == FOUND
+    again = read_again(page, FOUND, [other], [(first, 3 * EACH)], set())
+    assert again == SURE
+    assert SURE[0].posterior / (1 - SURE[0].posterior) == pytest.approx(CONFIRMED * 0.97 / 0.03)
 
 
 def test_a_better_reading_is_taken_and_doubtful(page):
@@ -145,17 +151,22 @@ def test_the_less_is_left_of_a_stem_the_more_doubtful_it_is_until_it_is_read_oth
         worn[top - 4 : top + upper, left + 21 : left + 32] = 0
         again = read_again(worn, FOUND, [other], [(2 * EACH, 3 * EACH)], set())
         seen += [(each.c, each.posterior) for each in again if each.box[:2] == (left, top)]
-    assert list(dict.fromkeys(seen)) == [(2, 0.97), (2, DOUBT), (1, 0.97)]
+    large, bowl = ([p for c, p in seen if c == which] for which in (2, 1))
+    assert seen == [(2, p) for p in large] + [(1, p) for p in bowl]
+    assert large[0] == SURE[0].posterior
+    assert large[-1] < DOUBT
+    assert bowl[0] < DOUBT
+    assert large == sorted(large, reverse=True)
 
 
 def test_pen_strokes_are_no_characters_and_hidden_letters_are_found(page):
     stroke = page.copy()
     cv2.line(stroke, (700, 10), (790, 330), 0.9, 5)
     chance = reading(0, (160, 738))
-    assert read_again(stroke, [*FOUND, chance], [], [], set()) == FOUND
+    assert read_again(stroke, [*FOUND, chance], [], [], set()) == SURE
     again = read_again(page, FOUND[:-1], [FOUND[-1]], [], set())
     assert [each.box for each in again] == [each.box for each in FOUND]
-    assert again[-1].posterior == 0.97
+    assert again[-1] == SURE[-1]
 
 
 def test_nothing_found_is_nothing_read(page):
