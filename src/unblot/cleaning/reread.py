@@ -96,12 +96,14 @@ def reread(
             if lead.clear > CLEAR and share > ALL:
                 holding[k] = readings[k]
                 count[sights[k].there] += sights[k].own
-    challenges = []
+    challenges, median = [], float(np.median([int(sights[k].printed.sum()) for k in holding] or [0]))
     for new, old in _pairings(holding, found, rivals, open_to):
         lead, share = compare(new, old)
         inside = len(new) == 1 or _within([sights[k] for k in new], sights[old[0]])
         whole = lead.clear > CLEAR and lead.explained > EXPLAINED and share > HALF and inside
-        challenges.append(Challenge(new, old, lead.odds - COST * (len(new) - len(old)), whole))
+        size = max(sum(int(sights[k].printed.sum()) for k in side) for side in (new, old))
+        odds = (lead.odds - COST * (len(new) - len(old))) * max(1.0, median / max(1, size))
+        challenges.append(Challenge(new, old, odds, whole))
     left, nearest = _taken(challenges, holding, found, rivals, readings)
     count = owned(view, (sights[k] for k in left))
     shares = {k: support(view, count, sights[k]) / usual[each.c] for k, each in left.items()}
