@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from unblot.cleaning.marks import INKED, LARGE, WIDEST, ink_parts, long_strokes
+from unblot.cleaning.marks import INKED, LARGE, WIDEST, InkParts, ink_parts, long_strokes
 from unblot.cleaning.passes import Character
 from unblot.cleaning.stamps import MOST, Stamp, around, moved, placed
 
@@ -39,10 +39,17 @@ class Look:
 
 @dataclass(frozen=True)
 class Closeup:
-    """A page close up: its ink, pen strokes, classes, and the shares of pixels with too much and too little ink."""
+    """A page close up: its ink, pen strokes, classes, and the shares of pixels with too much and too little ink.
+
+    `paper` is the log density of every pixel if it were paper; `fits` tells the parts of the ink that are no larger
+    than writing.
+    """
 
     ink: Float[np.ndarray, "H W"]
     strokes: Bool[np.ndarray, "H W"]
+    paper: Float[np.ndarray, "H W"]
+    parts: InkParts
+    fits: Bool[np.ndarray, " M"]
     stamps: dict[int, Stamp]
     looks: dict[int, Look]
     more: float
@@ -88,24 +95,32 @@ def look_closely(
     fits = (parts.tall < LARGE * height) & (parts.width < WIDEST * height)
     strokes = long_strokes(inked & ~fits[parts.label], height).astype(np.uint8)
     wide = cv2.dilate(strokes, np.ones((EDGE, EDGE), np.uint8)) > 0
-    return Closeup(seen, wide, stamps, looks, *(max(count / max(1, every), RAREST) for count in (more, less)))
+    more, less = (max(count / max(1, every), RAREST) for count in (more, less))
+    darker = np.where(wide, np.float32(DARKENED), np.float32(more))
+    paper = _log_density(seen, np.full_like(seen, PAPER_SPREAD), darker, less)
+    return Closeup(seen, wide, paper, parts, fits, stamps, looks, more, less)
 
 
 def sight(view: Closeup, each: Character) -> Sight:
     """Look at a reading where most speaks for it, a pixel beside its place at most."""
-    around_it = [_sight(view, moved(each, down, right)) for down, right in PLAY]
-    return max(around_it, key=lambda one: float(one.odds.sum()))
+    places = [moved(each, down, right) for down, right in PLAY]
+    odds = [_odds(view, place) for place in places]
+    best = max(range(len(PLAY)), key=lambda n: float(odds[n].sum()))
+    stamp = view.stamps[each.c]
+    there, inner = placed(view.ink.shape, places[best], stamp)
+    own, values = stamp.own[inner], np.zeros(stamp.own[inner].shape, np.float32)
+    values[own] = odds[best]
+    return Sight(there, own, stamp.printed[inner], values)
 
 
-def _sight(view: Closeup, each: Character) -> Sight:
+def _odds(view: Closeup, each: Character) -> Float[np.ndarray, " N"]:
     """Give log [p(ink | its class) / p(ink | paper)] of a reading's own pixels."""
     stamp, look = view.stamps[each.c], view.looks[each.c]
     there, inner = placed(view.ink.shape, each, stamp)
-    seen, own = view.ink[there], stamp.own[inner]
-    more = np.where(view.strokes[there], DARKENED, view.more)
-    for_it = _log_density(seen - look.ink[inner], look.spread[inner], more, view.less)
-    for_paper = _log_density(seen, np.full(seen.shape, PAPER_SPREAD, np.float32), more, view.less)
-    return Sight(there, own, stamp.printed[inner], np.where(own, for_it - for_paper, 0))
+    own = stamp.own[inner]
+    more = np.where(view.strokes[there][own], np.float32(DARKENED), np.float32(view.more))
+    off = view.ink[there][own] - look.ink[inner][own]
+    return np.asarray(_log_density(off, look.spread[inner][own], more, view.less) - view.paper[there][own])
 
 
 def owned(view: Closeup, sights: Iterable[Sight]) -> Int[np.ndarray, "H W"]:
@@ -173,12 +188,12 @@ def _far_off(seen: Float[np.ndarray, "H W"], each: Character, stamp: Stamp, look
 
 
 def _log_density(
-    off: Float[np.ndarray, "h w"], spread: Float[np.ndarray, "h w"], more: Float[np.ndarray, "h w"], less: float
-) -> Float[np.ndarray, "h w"]:
+    off: Float[np.ndarray, "*_"], spread: Float[np.ndarray, "*_"], more: Float[np.ndarray, "*_"], less: float
+) -> Float[np.ndarray, "*_"]:
     """Give log [(1 - e) N(ink) + e], e being the share of pixels that dirt darkens, or where ink is worn off."""
-    rare = np.where(off > 0, more, less)
-    normal = np.exp(-0.5 * (off / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
-    return np.asarray(np.log((1 - rare) * normal + rare), np.float32)
+    rare = np.where(off > 0, more, np.float32(less))
+    normal = np.exp(-0.5 * np.square(off / spread)) / (np.float32(np.sqrt(2 * np.pi)) * spread)
+    return np.asarray(np.log((1 - rare) * normal + rare))
 
 
 def _inside(there: tuple[slice, slice], top: int, left: int) -> tuple[slice, slice]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from jaxtyping import Bool, Float
 
-from unblot.cleaning.marks import INKED, LARGE, OWNED, PALE, THICK, WIDEST, InkParts, ink_parts
+from unblot.cleaning.closeup import Closeup
+from unblot.cleaning.marks import OWNED, PALE, THICK
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT, SURE
-from unblot.cleaning.stamps import Stamp, placed
+from unblot.cleaning.stamps import placed
 
 SOME, MUCH = 0.06, 0.2  # of a character's ink that hangs on it and has no owner: then it is doubtful, or is none
 SEAM = 3  # pixels: the edges of a character's ink
@@ -21,20 +21,15 @@ PART, GAP, OVERLAP, ABOVE = 0.8, 0.5, 0.1, 0.5  # heights of a part above or bel
 MIXED, MORE = 1.75, 0.05  # times as far from agreeing as most classes' instances are, and by how much at least
 
 
-def likely_at_most(
-    ink: Float[np.ndarray, "H W"], found: list[Character], stamps: dict[int, Stamp], height: float
-) -> list[float]:
+def likely_at_most(view: Closeup, found: list[Character], height: float) -> list[float]:
     """Give the highest probability that each character may have: 0 for pieces of unknown letters, doubt if need be."""
-    inked = ink > INKED
-    parts = ink_parts(inked, ink)
-    fits = (parts.tall < LARGE * height) & (parts.width < WIDEST * height)
 
     def most(each: Character, joined: float, stacked: float) -> float:
         if joined > MUCH and each.posterior < SURE:
             return 0.0
         return DOUBT if joined + stacked > SOME else 1.0
 
-    return list(map(most, found, *_surplus(parts, inked, fits, found, stamps, height)))
+    return list(map(most, found, *_surplus(view, found, height)))
 
 
 def mixed(alike: dict[int, float]) -> set[int]:
@@ -44,18 +39,12 @@ def mixed(alike: dict[int, float]) -> set[int]:
     return {c for c, value in alike.items() if 1 - value > most}
 
 
-def _surplus(
-    parts: InkParts,
-    inked: Bool[np.ndarray, "H W"],
-    fits: Bool[np.ndarray, " M"],
-    found: list[Character],
-    stamps: dict[int, Stamp],
-    height: float,
-) -> tuple[list[float], list[float]]:
+def _surplus(view: Closeup, found: list[Character], height: float) -> tuple[list[float], list[float]]:
     """Give the ink without an owner in the marks that each character is a part of, and in those above or below it.
 
     Marks that look like writing count, for the character's own ink: they fit, and blots are thicker.
     """
+    parts, stamps, inked = view.parts, view.stamps, view.parts.label > 0
     owned = np.zeros(inked.shape, np.uint8)
     for each in found:
         there, inner = placed(inked.shape, each, stamps[each.c])
@@ -64,7 +53,7 @@ def _surplus(
     known = share > OWNED
     known[0] = False
     stroke, palest = (float(np.median(v[known])) if known.any() else 0.0 for v in (parts.stroke, parts.strength))
-    written = fits & (parts.stroke < THICK * stroke)
+    written = view.fits & (parts.stroke < THICK * stroke)
     free = np.where(written, parts.area * (1 - share), 0)
     small = (np.maximum(parts.tall, parts.width) < PART * height) & (parts.strength > PALE * palest)
     loose = np.nonzero(written & ~known & small)[0]

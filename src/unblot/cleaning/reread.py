@@ -52,11 +52,11 @@ class Again:
 
     @property
     def probability(self) -> float:
-        """How likely it is: what nothing disputes close up is likelier than it was."""
+        """How likely it is: what was sure, and nothing disputes close up, is likelier than it was."""
         before = self.character.posterior
         if self.doubt > 0:
             return min(before, DOUBT - DOUBTED * self.doubt)
-        return before * CONFIRMED / (before * CONFIRMED + 1 - before)
+        return before if before < SURE else before * CONFIRMED / (before * CONFIRMED + 1 - before)
 
 
 def reread(

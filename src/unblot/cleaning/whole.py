@@ -131,7 +131,7 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     close, alike = look_closely(detail, at_home, stamps, tall), agreement(detail, at_home, stamps)
     held, several = dict(zip(chosen[likely].tolist(), at_home, strict=True)), mixed(alike)
     again = reread(close, held, found, rivals, several, lambda k: settled(detail, read(k), stamps[int(found.c[k])]))
-    limits = likely_at_most(detail, [each.character for each in again], stamps, tall)
+    limits = likely_at_most(close, [each.character for each in again], tall)
     watch(Progress("detection", 3, 3, "done"))
     result = []
     for each, limit in zip(again, limits, strict=True):

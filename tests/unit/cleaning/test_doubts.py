@@ -3,6 +3,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
+from unblot.cleaning.closeup import look_closely
 from unblot.cleaning.doubts import likely_at_most, mixed
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT
@@ -26,7 +27,7 @@ def page() -> np.ndarray:
 def limits(ink: np.ndarray, posterior: float) -> list[float]:
     """Give the highest probability that each character may have, all being as likely before."""
     found = [Character(0, 0, (x, y, x + 8, y + 40), 0.9, posterior, None, 1) for y, x in PLACES]
-    return likely_at_most(ink, found, STAMPS, 40.0)
+    return likely_at_most(look_closely(ink, found, STAMPS, 40.0), found, 40.0)
 
 
 def only(value: float) -> list[float]:
