@@ -25,7 +25,7 @@ NORMAL = 1.48  # spreads of a normal distribution in its median distance from th
 FAR = 3.0  # spreads: what is farther off is dirt, or is worn off
 DARKENED = 0.97  # the share of pixels that strokes darken where they run
 RAREST = 0.005  # share of such pixels
-PLAY = [(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1)]
+LEVELS = 1024  # of ink, for paper
 EDGE = 5  # pixels: strokes with their edges
 
 
@@ -96,20 +96,25 @@ def look_closely(
     strokes = long_strokes(inked & ~fits[parts.label], height).astype(np.uint8)
     wide = cv2.dilate(strokes, np.ones((EDGE, EDGE), np.uint8)) > 0
     more, less = (max(count / max(1, every), RAREST) for count in (more, less))
-    darker = np.where(wide, np.float32(DARKENED), np.float32(more))
-    paper = _log_density(seen, np.full_like(seen, PAPER_SPREAD), darker, less)
+    steps = np.linspace(0, 1, LEVELS, dtype=np.float32)
+    spread = np.full_like(steps, PAPER_SPREAD)
+    tables = np.stack([_log_density(steps, spread, np.full_like(steps, e), less) for e in (more, DARKENED)])
+    paper = tables[wide.astype(np.uint8), np.rint((LEVELS - 1) * seen).astype(np.uint16)]
     return Closeup(seen, wide, paper, parts, fits, stamps, looks, more, less)
 
 
 def sight(view: Closeup, each: Character) -> Sight:
-    """Look at a reading where most speaks for it, a pixel beside its place at most."""
-    places = [moved(each, down, right) for down, right in PLAY]
-    odds = [_odds(view, place) for place in places]
-    best = max(range(len(PLAY)), key=lambda n: float(odds[n].sum()))
-    stamp = view.stamps[each.c]
-    there, inner = placed(view.ink.shape, places[best], stamp)
+    """Look at a reading where most speaks for it, a pixel beside its place at most: above or below, then beside."""
+    best, odds = each, _odds(view, each)
+    for steps in (((-1, 0), (1, 0)), ((0, -1), (0, 1))):
+        for place in [moved(best, *step) for step in steps]:
+            new = _odds(view, place)
+            if new.sum() > odds.sum():
+                best, odds = place, new
+    stamp = view.stamps[best.c]
+    there, inner = placed(view.ink.shape, best, stamp)
     own, values = stamp.own[inner], np.zeros(stamp.own[inner].shape, np.float32)
-    values[own] = odds[best]
+    values[own] = odds
     return Sight(there, own, stamp.printed[inner], values)
 
 
