@@ -22,6 +22,9 @@ from unblot.page import Page, light_on_dark
 from unblot.scale import reach_for
 
 AGREES = 0.25  # ink by which an instance may differ from its class's picture
+SUBPIXEL = 0.7  # pixels that a picture is moved, at most
+CLOSER = 0.9  # of the squared distance that must be left then
+CLEAR = 0.2  # of a picture's box that must be clear to tell
 DARK = 0.4  # lightness of a blot, in which ink hardly shows
 HALF_TONE = 0.3  # ink of the edges that a scanner blurs, up to twice that
 BLURRED = 0.5  # times the share of such edges, ink is fainter than it was printed
@@ -98,11 +101,27 @@ def _characters(
         mask, picture, seen = stamp.own[inner], stamp.picture[inner], ink[there]
         if each.posterior >= SURE:
             covered = (seen > stamp.bold[inner] + AGREES) | hidden[there]
-            seen = np.where(covered, picture, seen)
+            clear = mask & ~covered & (np.abs(seen - picture) < AGREES)
+            seen = np.where(covered, _fitted(picture, seen, clear), seen) if covered.any() else seen
         part = painted[there]
         np.maximum(part, np.where(mask, seen, 0), out=part)
         own[there] |= mask
     return own, painted
+
+
+def _fitted(
+    picture: Float[np.ndarray, "h w"], seen: Float[np.ndarray, "h w"], clear: Bool[np.ndarray, "h w"]
+) -> Float[np.ndarray, "h w"]:
+    """Move a class's picture by less than a pixel, where that brings it closer to what is clear of an instance."""
+    if clear.sum() < CLEAR * clear.size:
+        return picture
+    slopes = np.stack(np.gradient(picture), 2)
+    step = np.linalg.lstsq(-slopes[clear], (seen - picture)[clear], rcond=None)[0]
+    dy, dx = np.clip(step, -SUBPIXEL, SUBPIXEL)
+    affine = np.array([[1, 0, dx], [0, 1, dy]])
+    moved = np.asarray(cv2.warpAffine(picture, affine, picture.shape[::-1], flags=cv2.INTER_CUBIC)).clip(0, 1)
+    before, after = (float(np.square(each - seen)[clear].sum()) for each in (picture, moved))
+    return moved if after < CLOSER * before else picture
 
 
 def _tone(pixels: np.ndarray, height: float) -> Float[np.ndarray, "H W D"]:

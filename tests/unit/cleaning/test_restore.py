@@ -67,6 +67,28 @@ def test_a_letter_under_a_blot_comes_back_from_its_class():
     assert np.median(after[82:96, 102:168]) > 200
 
 
+def test_what_a_blot_hides_is_painted_between_pixels():
+    soft = cv2.GaussianBlur(0.9 * LETTER, (0, 0), 1.5)
+    stamp = Stamp(np.ones(soft.shape, bool), soft, soft, SEAM)
+    between = np.array([[1, 0, 0.5], [0, 1, 0]])
+    moved = cv2.warpAffine(soft, between, soft.shape[::-1], flags=cv2.INTER_CUBIC).clip(0, 1)
+    ink = np.zeros((300, 700), np.float32)
+    for top, left in PLACES:
+        ink[top - SEAM : top - SEAM + 46, left - SEAM : left - SEAM + 36] = moved
+    truth = np.rint(PAPER * (1 - ink)).astype(np.uint8)
+    blotted, (top, left) = truth.copy(), PLACES[1]
+    blotted[60:118, 100:170] = 18
+    result = restore(Page(blotted), FOUND, {0: stamp}, 40.0, False).page.pixels
+    stem = np.s_[top + 3 : top + 15, left - 3 : left + 14]  # hidden
+
+    def middle(pixels: np.ndarray) -> float:
+        dark = (PAPER - pixels[stem].astype(float)).clip(0).sum(0)
+        return float((dark * np.arange(len(dark))).sum() / dark.sum())
+
+    assert middle(result) == pytest.approx(middle(truth), abs=0.15)
+    assert middle(page_of(PLACES)) < middle(truth) - 0.4
+
+
 def test_unknown_writing_on_a_line_is_kept_and_a_blob_elsewhere_is_not():
     dirty = page_of(PLACES)
     dirty[100:140, 640:647] = 24  # a stroke of a letter's width beside the last letter
