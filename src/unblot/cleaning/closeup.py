@@ -2,7 +2,7 @@
 
 The evidence that chose the readings counts cells, which all instances of a class blur. Here a class is what its
 instances on this page show once each lies where it fits best: their usual ink at every pixel, and how far they vary.
-Long pen strokes say nothing, nor do pixels that other characters own.
+On long pen strokes ink says next to nothing, but missing ink does; pixels that other characters own say nothing.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ SHARP = 0.9  # pixels: finer differences are the scanner's
 LEAST_SPREAD, PAPER_SPREAD = 0.06, 0.08  # of ink
 NORMAL = 1.48  # spreads of a normal distribution in its median distance from the median
 FAR = 3.0  # spreads: what is farther off is dirt, or is worn off
+RAREST = 0.005  # share of such pixels, at least
 DARKENED = 0.97  # the share of pixels that strokes darken where they run
-RAREST = 0.005  # share of such pixels
 LEVELS = 1024  # of ink, for paper
 EDGE = 5  # pixels: strokes with their edges
 
@@ -64,6 +64,11 @@ class Sight:
     own: Bool[np.ndarray, "h w"]
     printed: Bool[np.ndarray, "h w"]
     odds: Float[np.ndarray, "h w"]
+
+    @property
+    def size(self) -> int:
+        """How many pixels its class has ink at."""
+        return int(self.printed.sum())
 
 
 @dataclass(frozen=True)

@@ -89,19 +89,20 @@ def reread(
         return lead, min(says / usual[int(found.c[k])] for k, says in zip(new, lead.support, strict=True))
 
     holding = dict(held)
-    open_to = [k for k in range(len(found.c)) if k not in held and int(found.c[k]) in usual.keys() - mixed]
+    plain = usual.keys() - mixed
+    open_to = [k for k in range(len(found.c)) if k not in held and int(found.c[k]) in plain]
     for k in sorted(open_to, key=lambda k: -float(found.evidence[k])):
         if not holding.keys() & set(rivals[k].tolist()):
             lead, share = compare((k,), ())
             if lead.clear > CLEAR and share > ALL:
                 holding[k] = readings[k]
                 count[sights[k].there] += sights[k].own
-    challenges, median = [], float(np.median([int(sights[k].printed.sum()) for k in holding] or [0]))
+    challenges, median = [], float(np.median([sights[k].size for k in holding] or [0]))
     for new, old in _pairings(holding, found, rivals, open_to):
         lead, share = compare(new, old)
         inside = len(new) == 1 or _within([sights[k] for k in new], sights[old[0]])
         whole = lead.clear > CLEAR and lead.explained > EXPLAINED and share > HALF and inside
-        size = max(sum(int(sights[k].printed.sum()) for k in side) for side in (new, old))
+        size = max(sum(sights[k].size for k in side) for side in (new, old))
         odds = (lead.odds - COST * (len(new) - len(old))) * max(1.0, median / max(1, size))
         challenges.append(Challenge(new, old, odds, whole))
     left, nearest = _taken(challenges, holding, found, rivals, readings)
@@ -148,14 +149,12 @@ def _pairings(
 
 def _within(new: list[Sight], old: Sight) -> bool:
     """Tell whether readings stand where another does, each with most of its ink: others explain what none does yet."""
-    rows, columns = old.there
 
     def inside(each: Sight) -> float:
-        top, left = each.there[0].start, each.there[1].start
-        part = each.printed[
-            max(0, rows.start - top) : rows.stop - top, max(0, columns.start - left) : columns.stop - left
-        ]
-        return float(part.sum()) / max(1, int(each.printed.sum()))
+        starts = [max(0, span.start - mine.start) for span, mine in zip(old.there, each.there, strict=True)]
+        stops = [max(0, span.stop - mine.start) for span, mine in zip(old.there, each.there, strict=True)]
+        part = each.printed[starts[0] : stops[0], starts[1] : stops[1]]
+        return float(part.sum()) / max(1, each.size)
 
     return min(inside(each) for each in new) > WITHIN
 
