@@ -30,6 +30,8 @@ ALONG, LEVEL = 4.0, 0.6  # heights to the next character of the same line, along
 ROW, APART, EVENLY = 5, 2.0, 0.25  # marks that make a row of their own; heights between them, and up or down
 CRUMB, BESIDE = 0.25, 0.1  # heights: what is no larger, and no farther from a character, has broken off it
 HIDDEN = 0.1  # of a part's pixels that may lie under a blot
+NOTE, BROAD = 0.5, 2.0  # heights that a note has at least, stroke widths that its lines have at most
+LESS = 3.0  # times the ink of notes must lie over characters, for these notes to be strokes as well
 HALO = 3  # pixels around ink that are still its own
 PIECE, NEXT = 0.35, 1.5  # heights: the least piece of a letter, and how far from others it stands
 LONG = 2.0  # heights: no letter has a straight stroke of that length
@@ -37,6 +39,8 @@ COARSE, SOME = 16, 0.2  # pixels that a character is high where long strokes are
 ANGLES = 24
 STRAIGHT, UPRIGHT = 0.4, 0.9  # width over length of a line, and its rise: the ends of strokes lie at any angle
 CROSSED = 2.0  # stroke widths between pieces of one letter
+FLAT, WIDE, BELOW = 0.5, 4.0, 0.5  # of an underline: height, width over height, and heights below characters
+UNDER = 0.4  # of its width that characters stand above
 
 
 @dataclass(frozen=True)
@@ -110,15 +114,48 @@ def tell_marks(
     crumbs = large & (np.maximum(parts.width, parts.tall) < CRUMB * height) & (parts.strength > palest)
     beside = _grown(own, round(BESIDE * height))
     writing |= crumbs & (parts.share(beside & inked) > OWNED)
+    notes, lines = _notes(parts, large & ~writing & (parts.share(hidden & inked) < HIDDEN), own, ink, characters, hand)
+    writing |= notes
     written = writing[parts.label]
     dirt = inked & ~written
     pieces = _pieces(dirt, own, ink, hidden, np.concatenate([characters, parts.boxes[writing]]), hand)
+    pieces |= _grown(lines, 1) & ~(dirt & own)
     stays = (_grown(written, HALO) & ~(dirt & own)) | (beside & ~own & ~_grown(dirt, HALO))
     gone = _components(dirt & ~own & ~pieces)[1][1:]
     size = (gone[:, 2:] - gone[:, :2]).max(1)
     kept = np.concatenate([parts.boxes[large & ~owned & writing], _components(pieces)[1][1:]])
     clean = bool((size < CRUMB * height).all())
     return Marks(_boxes(kept), _boxes(gone[size > SMALLEST * height]), stays | pieces, clean)
+
+
+def _notes(
+    parts: InkParts,
+    unknown: Bool[np.ndarray, " M"],
+    own: Bool[np.ndarray, "H W"],
+    ink: Float[np.ndarray, "H W"],
+    known: Int[np.ndarray, "K 4"],
+    hand: _Hand,
+) -> tuple[Bool[np.ndarray, " M"], Bool[np.ndarray, "H W"]]:
+    """Give the drawn marks that lie over no character, and underlines, where more is drawn beside characters than over.
+
+    On such a page they are notes, rings and rules; where pen strokes lie over characters, these are strokes too.
+    """
+    drawn = _drawn(parts, hand) & (parts.stroke < BROAD * hand.stroke)
+    free = unknown & drawn & (np.maximum(parts.width, parts.tall) > NOTE * hand.height) & (parts.share(own) == 0)
+    long = free & (np.maximum(parts.width, parts.tall) > LONG * hand.height)
+    free[long] = [_axis(parts, k) is None for k in np.nonzero(long)[0].tolist()]
+    left = (unknown & ~free)[parts.label] & ~own
+    lines = _underlines(left, ink, known, hand)
+    over = unknown & ~free & (parts.share(own) > 0)
+    if (over[parts.label] & left & ~lines).sum() < LESS * (parts.area[free].sum() + lines.sum()):
+        return free, lines
+    return np.zeros_like(free), np.zeros_like(lines)
+
+
+def _drawn(parts: InkParts, hand: _Hand) -> Bool[np.ndarray, " M"]:
+    """Tell the parts with strokes and ink like the writing's."""
+    alike = (parts.stroke > THIN * hand.stroke) & (parts.stroke < THICK * hand.stroke)
+    return np.asarray(alike & (parts.strength > hand.palest))
 
 
 def _grown(mask: Bool[np.ndarray, "H W"], by: int) -> Bool[np.ndarray, "H W"]:
@@ -180,6 +217,25 @@ def _pieces(
     return np.asarray(_grown((pieces > 0) | between, 1) & (~strokes | between) & ~(dirt & own))
 
 
+def _underlines(
+    left: Bool[np.ndarray, "H W"], ink: Float[np.ndarray, "H W"], known: Int[np.ndarray, "K 4"], hand: _Hand
+) -> Bool[np.ndarray, "H W"]:
+    """Give the level lines just below characters: nobody draws those by mistake."""
+    parts = ink_parts(left, ink)
+    flat = (parts.tall < FLAT * hand.height) & (parts.width > np.maximum(hand.height, WIDE * parts.tall))
+    flat &= _drawn(parts, hand)
+    flat[0] = False
+
+    def below(x0: int, y0: int, x1: int, y1: int) -> bool:
+        gap = (y0 + y1) / 2 - known[:, 3]
+        near = known[(gap > 0) & (gap < BELOW * hand.height)]
+        written = np.minimum(near[:, 2], x1) - np.maximum(near[:, 0], x0)
+        return bool(written.clip(0).sum() > UNDER * (x1 - x0))
+
+    flat[flat] = [below(*box) for box in parts.boxes[flat].tolist()]
+    return np.asarray(flat[parts.label])
+
+
 def long_strokes(dirt: Bool[np.ndarray, "H W"], height: float) -> Bool[np.ndarray, "H W"]:
     """Tell the pixels on straight lines inside of the dirt that are longer than those of any letter."""
     rows, columns = (max(1, round(length * COARSE / height)) for length in dirt.shape)
@@ -197,9 +253,15 @@ def long_strokes(dirt: Bool[np.ndarray, "H W"], height: float) -> Bool[np.ndarra
 
 def _end_of_a_stroke(parts: InkParts, k: int) -> bool:
     """Tell a line that does not stand upright as stems do: what a stroke's bend or end leaves."""
+    axis = _axis(parts, k)
+    return axis is not None and abs(float(axis[0])) < UPRIGHT
+
+
+def _axis(parts: InkParts, k: int) -> Float[np.ndarray, " 2"] | None:
+    """Give the direction, down and right, of a part that is a line, None for others."""
     x0, y0, x1, y1 = parts.boxes[k]
     spread, axes = np.linalg.eigh(np.cov(np.argwhere(parts.label[y0:y1, x0:x1] == k).T))
-    return bool(spread[0] < STRAIGHT**2 * spread[1] and abs(axes[0, 1]) < UPRIGHT)
+    return np.asarray(axes[:, 1]) if spread[0] < STRAIGHT**2 * spread[1] else None
 
 
 def _on_a_line(marks: Int[np.ndarray, "M 4"], known: Int[np.ndarray, "K 4"], height: float) -> Bool[np.ndarray, " M"]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, UInt8
 from scipy.spatial import cKDTree
 
 from unblot.cleaning.marks import FAINT, HALO, INKED, Box, tell_marks
@@ -26,9 +26,12 @@ SUBPIXEL = 0.7  # pixels that a picture is moved, at most
 CLOSER = 0.9  # of the squared distance that must be left then
 CLEAR = 0.2  # of a picture's box that must be clear to tell
 DARK = 0.4  # lightness of a blot, in which ink hardly shows
-HALF_TONE = 0.3  # ink of the edges that a scanner blurs, up to twice that
-BLURRED = 0.5  # times the share of such edges, ink is fainter than it was printed
-DIRTY = 0.02  # of a page's ink or paper that changes, for its edges to be made stronger too
+DIRTY = 0.02  # of a page's ink or paper that changes, for all ink to get the same tone
+PALE = 0.78  # of the darkest ink there is: a page whose full ink is paler gets it in any case
+NEAR, BESIDE, COARSE = 2.0, 0.5, 0.25  # heights around a place that full ink, its colour are taken from; how coarsely
+STRONGEST = 8  # power of the ink that weighs it there
+FAINTER = 0.5  # of the usual: places without full ink
+EDGE, CONTRAST = 0.45, 1.6  # of full ink: where edges lie that a scanner has blurred, and how much steeper they are
 SPOTLESS = 0.001  # of a page that may be stained, for it to be given back as it is
 SHADED = 0.03  # of lightness: paper darker than the page's by more is stained
 TILE = 4.0  # heights: the paper's tone is looked at in squares of that size
@@ -71,15 +74,16 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
     if marks.clean and stained.mean() < SPOTLESS and not white:
         return Restored(page, marks.kept, [])
     changed = (np.abs(result - ink) > FAINT) | stained | (~own & ~marks.stays & (ink > FAINT))
-    if (changed & (ink > INKED)).sum() > DIRTY * (ink > INKED).sum() or stained.mean() > DIRTY:
-        written = result > HALF_TONE
-        changed |= written
-        edges = (written & (result < 2 * HALF_TONE)).sum() / max(1, written.sum())
-        result = np.minimum((1 + BLURRED * edges) * result, 1)
+    full, before = _full_tone(result, height), np.where(changed, 0, ink)
+    dirty = (changed & (ink > INKED)).sum() > DIRTY * (ink > INKED).sum() or stained.mean() > DIRTY
+    if dirty or np.median(full[result > FAINT]) < PALE:
+        changed |= result > FAINT
+        result = np.clip(0.5 + CONTRAST * (result / full / EDGE - 1) / 2, 0, 1)
     if white:
         tone, changed = np.ones_like(tone), np.ones_like(changed)
         result = np.where(result > FAINT, result, 0)
-    fresh = np.rint(255 * tone * (1 - result[..., None])).astype(np.uint8)
+    colour = 0.0 if pixels.ndim == 2 else _colour(pixels, np.where(result > INKED, before, 0), height)
+    fresh = np.rint(255 * (tone * (1 - result[..., None]) + colour * result[..., None])).astype(np.uint8)
     fresh = fresh[..., 0] if pixels.ndim == 2 else fresh
     cleaned = np.where(changed if pixels.ndim == 2 else changed[..., None], fresh, pixels)
     cleaned = 255 - cleaned if dark else cleaned
@@ -122,6 +126,31 @@ def _fitted(
     moved = np.asarray(cv2.warpAffine(picture, affine, picture.shape[::-1], flags=cv2.INTER_CUBIC)).clip(0, 1)
     before, after = (float(np.square(each - seen)[clear].sum()) for each in (picture, moved))
     return moved if after < CLOSER * before else picture
+
+
+def _colour(pixels: UInt8[np.ndarray, "H W 3"], ink: Float[np.ndarray, "H W"], height: float) -> np.ndarray:
+    """Give the colour that ink has all over the page, without its lightness: 0 in each channel for black ink."""
+    weight = ink**STRONGEST
+    total = _around(weight, height, BESIDE)
+    mean = np.stack([_around(weight * pixels[..., d] / 255, height, BESIDE) for d in range(3)], 2)
+    mean /= np.maximum(total, 1e-12)[..., None]
+    return np.asarray(mean - mean.min(2, keepdims=True))
+
+
+def _full_tone(ink: Float[np.ndarray, "H W"], height: float) -> Float[np.ndarray, "H W"]:
+    """Give what full ink is like all over the page: the mean of the ink around, the strongest counting most."""
+    written = np.where(ink > FAINT, ink, 0)
+    weight, weighted = (_around(written**power, height, NEAR) for power in (STRONGEST, STRONGEST + 1))
+    tone = weighted / np.maximum(weight, 1e-12)
+    return np.asarray(np.maximum(tone, FAINTER * np.median(tone[ink > FAINT]) if (ink > FAINT).any() else 1.0))
+
+
+def _around(values: Float[np.ndarray, "H W"], height: float, reach: float) -> Float[np.ndarray, "H W"]:
+    """Give the mean of values within a reach of so many heights."""
+    shape = [max(1, round(length / (COARSE * height))) for length in values.shape]
+    coarse = cv2.resize(values, shape[::-1], interpolation=cv2.INTER_AREA)
+    wide = cv2.GaussianBlur(coarse, (0, 0), reach / COARSE)
+    return np.asarray(cv2.resize(wide, values.shape[::-1], interpolation=cv2.INTER_LINEAR))
 
 
 def _tone(pixels: np.ndarray, height: float) -> Float[np.ndarray, "H W D"]:

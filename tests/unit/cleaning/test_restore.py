@@ -140,6 +140,35 @@ def test_an_unknown_letter_stays_when_the_stroke_across_it_goes():
     assert (after[stroke] > 128).mean() > 0.8
 
 
+def test_notes_and_underlines_stay_unless_strokes_lie_over_the_page():
+    noted = page_of(PLACES)
+    cv2.circle(noted, (400, 220), 50, 24, 6)
+    noted[144:150, 180:360] = 24
+    noted[20:25, 20:680] = 24  # a stroke, long and straight
+    notes = (noted < 128) & (page_of(PLACES) > 128)
+    notes[20:25] = False
+    after = restored(noted).page.pixels
+    assert (after[notes] < 128).mean() > 0.95
+    assert (after[20:25, 20:680] > 200).all()
+    for top in (104, 122, 134):
+        noted[top : top + 6, 20:680] = 24
+    notes[:160] = False
+    assert (restored(noted).page.pixels[notes] > 200).mean() > 0.9
+
+
+def test_pale_ink_of_a_dirty_page_becomes_full_ink_and_keeps_its_colour():
+    pale = PAPER - (PAPER - page_of(PLACES).astype(float)) * 0.4
+    cv2.line(pale, (40, 60), (660, 160), 100, 5)
+    after = restored(pale.astype(np.uint8)).page.pixels
+    ink = page_of(PLACES) < 128
+    assert (after[cv2.erode(ink.astype(np.uint8), np.ones((3, 3))) > 0] < 40).mean() > 0.98
+    red = np.repeat(page_of(PLACES)[..., None], 3, 2)
+    red[ink] = (190, 30, 40)
+    cv2.line(red, (40, 60), (660, 160), (20, 20, 20), 5)
+    inner = restored(red).page.pixels[cv2.erode(ink.astype(np.uint8), np.ones((5, 5))) > 0].astype(int)
+    assert np.median(inner[:, 0] - inner[:, 1:].max(1)) > 100
+
+
 def test_a_doubtful_character_keeps_its_own_ink():
     pixels = page_of(PLACES)
     odd = np.s_[100:140, 60:68]
