@@ -24,8 +24,11 @@ from unblot.detection.strokes import on_a_stroke, stroke_classes
 from unblot.detection.together import together
 from unblot.errors import NothingFoundError
 from unblot.grid import FRAME, Grid, InkCells, make_grid, strengthened
+from unblot.learning.alike import LEAST_PARTS
+from unblot.learning.joined import is_joined
 from unblot.learning.merging import merge
-from unblot.learning.seeds import LEAST_PARTS, LEVELS, TAKEN, Seed, best_level, find_seeds, strength_at
+from unblot.learning.parts import find_components
+from unblot.learning.seeds import LEVELS, TAKEN, Seed, best_level, find_seeds, strength_at
 from unblot.learning.splitting import split
 from unblot.learning.windows import RING, Shape, evidence, fit, grown, own_shape, page_background, within
 from unblot.model.file import Model
@@ -56,7 +59,8 @@ def learn_whole(
     """Learn the characters that repeat on pages, given as their ink; `most` classes, if that is given."""
     grid, height = _all_pages(inks, device)
     watch(Progress("features", 1, 1))
-    level = best_level(grid, seed)
+    joined = is_joined(find_components(grid.ink, LEVELS[0]))
+    level = LEVELS[0] if joined else best_level(grid, seed)
     strength, broken = strength_at(level), level < LEVELS[0]
     grid = strengthened(grid, strength)
     background = page_background(grid)
@@ -67,10 +71,10 @@ def learn_whole(
     watch(Progress("learning", 1, ROUNDS + 2, f"{len(seeds)} shapes that repeat"))
     taken = None
     for again in range(ROUNDS):
-        found, shapes, worth = _instances(grid, log_H, seeds, threshold, broken, taken)
+        found, shapes, worth = _instances(grid, log_H, seeds, threshold, broken, joined, taken)
         watch(Progress("learning", 2 + again, ROUNDS + 2, f"{len(found.c)} characters"))
         taught, taught_shapes = _taught(*together(found, shapes, worth), most)
-        seeds = split(grid, taught, taught_shapes)
+        seeds = taught if joined else split(grid, taught, taught_shapes)
         if again == 0 and broken:
             taken = _taken(grid, found, shapes)
             seeds += find_seeds(grid, seed, level, taken)
@@ -103,7 +107,8 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     readings, typical = find_candidates(grid, log_H, model.theta), _plain(model.typical)
     found = readings[(readings.evidence > _least(readings, typical)) & (readings.quality > threshold)]
     own = _plain(model.pictures) > 0
-    found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, own)]
+    if not is_joined(find_components(grid.ink, LEVELS[0])):
+        found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, own)]
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
     inks = [_ink(Shape(ink, tuple(box))) for ink, box in zip(own, model.boxes.tolist(), strict=True)]
     seen = view(grid.cells, log_H, model.theta, own)
@@ -191,11 +196,13 @@ def _instances(
     seeds: list[Seed],
     threshold: float,
     broken: bool,
+    joined: bool,
     taken: Bool[np.ndarray, "G1 G2"] | None,
 ) -> tuple[Candidates, list[Shape], Float[np.ndarray, " C"]]:
     """Find the characters that seeds start: instances, each class's own ink, and the evidence its examples have.
 
-    Where type is broken, small marks look like pieces of all letters, and must stand alone.
+    Where type is broken, small marks look like pieces of all letters, and must stand alone. Where it is joined, no
+    character does, and ink goes on behind all of them.
     """
     theta, seeds, shapes = _joined(grid, log_H, seeds)
     worth = _typical(grid, log_H, theta, seeds)
@@ -206,13 +213,14 @@ def _instances(
         found = found[~crowded(seen, found)]
     inks = [_ink(shape) for shape in shapes]
     rivals = find_rivals(found, inks)
-    standing = standing_classes(found, inks, rivals, [s.corners for s in seeds], worth)[found.c]
+    standing = standing_classes(found, inks, rivals, [s.corners for s in seeds], worth, joined)[found.c]
     chosen = found[_winners(seen, found, rivals, worth, standing)]
     if taken is not None:
         standing &= ~_intruders(taken, seeds, own, chosen)[found.c]
         chosen = found[_winners(seen, found, rivals, worth, standing)]
-    written = _mostly(chosen, worth) & ~stroke_classes(page, chosen, own) & ~pieces(seen, chosen)
-    allowed = standing & ~on_a_stroke(page, found, own) & written[found.c]
+    allowed = standing & _mostly(chosen, worth)[found.c]
+    if not joined:
+        allowed &= ~on_a_stroke(page, found, own) & ~(stroke_classes(page, chosen, own) | pieces(seen, chosen))[found.c]
     return found[_winners(seen, found, rivals, worth, allowed)], shapes, worth
 
 

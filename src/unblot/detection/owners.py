@@ -137,10 +137,11 @@ def standing_classes(
     rivals: list[Int[np.ndarray, " _"]],
     examples: list[Int[np.ndarray, "_ 2"]],
     worth: Float[np.ndarray, " C"],
+    joined: bool = False,
 ) -> Bool[np.ndarray, " C"]:
     """Tell the classes that find their own examples again, and are not a piece of a larger character there.
 
-    Those that others explain fall, the least worth first.
+    Those that others explain fall, the least worth first. In joined writing everything lies beside larger characters.
     """
     standing = np.asarray((worth > COST) & ~_pairs(found, rivals, examples, worth))
     while True:
@@ -150,7 +151,7 @@ def standing_classes(
             c
             for c in np.nonzero(standing)[0]
             if _again(mine.corner[mine.c == c], examples[c]) < FOUND_AGAIN
-            or _piece(int(c), left, inks, examples[c]) > PIECE
+            or (not joined and _piece(int(c), left, inks, examples[c]) > PIECE)
         ]
         if not fallen:
             return standing

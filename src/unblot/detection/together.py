@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 
 from unblot.detection.candidates import Candidates
 from unblot.grid import FRAME
-from unblot.learning.seeds import LEAST_PARTS
+from unblot.learning.alike import LEAST_PARTS
 from unblot.learning.windows import Shape
 
 ALWAYS = 0.6  # of both classes: of some one part is hidden or broken

@@ -48,25 +48,48 @@ class Parts:
         return np.asarray((inked.any(1).sum(1) * inked.any(2).sum(1)).astype(float))
 
 
-def find_parts(ink: Float[np.ndarray, "H W"], level: float) -> Parts:
-    """Find the parts that may be characters where the ink is above a level.
+@dataclass(frozen=True)
+class Components:
+    """Connected components of the ink above a level: each pixel's, 0 for none, and OpenCV's statistics of each."""
+
+    label: Int[np.ndarray, "H W"]
+    stats: Int[np.ndarray, "K 5"]
+
+
+def find_components(ink: Float[np.ndarray, "H W"], level: float) -> Components:
+    """Find the connected components where the ink is above a level."""
+    _, label, stats, _ = cv2.connectedComponentsWithStats((ink > level).astype(np.uint8))
+    return Components(label, stats)
+
+
+def find_parts(ink: Float[np.ndarray, "H W"], components: Components) -> Parts:
+    """Find the components that may be characters.
 
     What is small and stands close above or below a larger part, as dots do, belongs to it.
     """
-    _, labels, stats, _ = cv2.connectedComponentsWithStats((ink > level).astype(np.uint8))
-    numbers = _likely(stats)
+    stats = components.stats
+    numbers = likely(stats)
     owner = _owner(stats[numbers])
-    boxes, alone = [], []
+    places = []
     for first in np.unique(owner):
         members = numbers[owner == first]
         corner, end = stats[members, :2].min(0), (stats[members, :2] + stats[members, 2:4]).max(0)
-        box = (int(corner[1]), int(corner[0]), int(end[1]), int(end[0]))
-        boxes.append(box)
-        alone.append(_alone(ink, labels, members, box))
-    return Parts(np.array(boxes, int).reshape(-1, 4), np.array(alone, np.float32).reshape(-1, *FRAME))
+        places.append((members, (int(corner[1]), int(corner[0]), int(end[1]), int(end[0]))))
+    return draw_parts(ink, components.label, places)
 
 
-def _likely(stats: Int[np.ndarray, "K 5"]) -> Int[np.ndarray, " M"]:
+def draw_parts(
+    ink: Float[np.ndarray, "H W"],
+    labels: Int[np.ndarray, "H W"],
+    places: list[tuple[Int[np.ndarray, " _"], tuple[int, int, int, int]]],
+) -> Parts:
+    """Draw parts, each given by its components and the box [y0, x0, y1, x1] around it."""
+    alone = [_alone(ink, labels, members, box) for members, box in places]
+    boxes = np.array([box for _, box in places], int)
+    return Parts(boxes.reshape(-1, 4), np.array(alone, np.float32).reshape(-1, *FRAME))
+
+
+def likely(stats: Int[np.ndarray, "K 5"]) -> Int[np.ndarray, " M"]:
     """Give the components that have the size of a character, or of a part of one."""
     width, height, area = (stats[:, at] for at in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA))
     fits = (height < TALLEST * HEIGHT) & (width < WIDEST * HEIGHT)

@@ -7,28 +7,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 
 from unblot.grid import CELL, FRAME, Grid, stronger
-from unblot.learning.cutouts import representatives
-from unblot.learning.parts import INKED, Parts, find_parts
+from unblot.learning.alike import ALIKE, LEAST_PARTS, correlate, first_ones
+from unblot.learning.joined import find_joined
+from unblot.learning.parts import INKED, Parts, find_components, find_parts
 from unblot.learning.windows import PRINTED, SPECK, alone, around_small
 
 LEVELS = (0.4, 0.2, 0.12, 0.07)  # of ink
 FAINT = 1.1  # times as much must be covered for fainter ink to count: all ink covers some more when it is stronger
-MOST = 1500  # parts compared with each other
 FEW = 600  # the same, where only a level is chosen
-MOST_CLASSES = 150
-DIFFERENT = 0.6  # correlation of parts that have nothing to do with each other
-ALIKE = 0.8  # correlation of a part with its class's first
-LEAST_GAIN = 1.5  # a class starts where one or two parts more are as like it as a part is to itself
-LEAST_PARTS = 4  # fewer are no repetition
 MOST_PARTS = 100  # more teach nothing more
 TAKEN = 0.3  # of a part's ink
-SHIFTS = 2  # pairs of cells by which two parts may be moved against each other
 
 
 @dataclass(frozen=True)
@@ -46,13 +39,15 @@ def find_seeds(
 
     Where some of the grid is taken, parts whose ink lies there start nothing, nor do crumbs.
     """
-    parts = find_parts(grid.ink, strength_at(level) * level)
+    components = find_components(grid.ink, strength_at(level) * level)
+    joined = find_joined(grid.ink, components, seed) if level == LEVELS[0] else None
+    parts = find_parts(grid.ink, components) if joined is None else joined
     if taken is not None:
         parts = parts[(_share(parts, grid, taken) < TAKEN) & ~_crumbs(parts, grid)]
-    first, _ = _first(parts, seed)
+    first, _ = first_ones(parts, seed)
     if not len(first):
         return []
-    likeness, shift = _correlate(parts.alone[first], parts.alone)
+    likeness, shift = correlate(parts.alone[first], parts.alone)
     nearest = likeness.argmax(0)
     seeds = []
     for c in range(len(first)):
@@ -90,7 +85,8 @@ def best_level(grid: Grid, seed: int) -> float:
     covered = {}
     for level in LEVELS:
         strength = strength_at(level)
-        covered[level] = _first(find_parts(stronger(grid.ink, strength), strength * level), seed, FEW)[1]
+        ink = stronger(grid.ink, strength)
+        covered[level] = first_ones(find_parts(ink, find_components(ink, strength * level)), seed, FEW)[1]
     best = max(LEVELS, key=lambda level: covered[level])
     return best if covered[best] > FAINT * covered[LEVELS[0]] else LEVELS[0]
 
@@ -100,39 +96,6 @@ def strength_at(level: float) -> float:
     return float((LEVELS[0] / level) ** 0.5)
 
 
-def _first(parts: Parts, seed: int, most: int = MOST) -> tuple[Int[np.ndarray, " C"], float]:
-    """Choose the parts that start a class; give also the area of all parts as far as they are like one of these."""
-    if len(parts) < LEAST_PARTS:
-        return np.zeros(0, int), 0.0
-    some = np.sort(np.random.default_rng(seed).permutation(len(parts))[:most])
-    alike = np.clip((_correlate(parts.alone[some], parts.alone[some])[0] - DIFFERENT) / (1 - DIFFERENT), 0, 1) ** 2
-    chosen = representatives(alike, MOST_CLASSES, LEAST_GAIN)
-    np.fill_diagonal(alike, 0)
-    covered = np.sqrt(alike[chosen].max(0, initial=0)) @ parts.area[some] * len(parts) / len(some)
-    return np.asarray(some[chosen]), float(covered)
-
-
 def _corners(parts: Parts) -> Int[np.ndarray, "M 2"]:
     """Give the corners of the frames around parts."""
     return np.asarray(np.rint(parts.middle / CELL).astype(int) + np.array(FRAME) - np.array(FRAME) // 2)
-
-
-def _correlate(
-    still: Float[np.ndarray, "C P1 P2"], moved: Float[np.ndarray, "N P1 P2"]
-) -> tuple[Float[np.ndarray, "C N"], Int[np.ndarray, "C N 2"]]:
-    """Correlate every two pictures, the second moved to where it fits best; give by how many cells it was."""
-    a, b = (
-        np.stack([cv2.resize(p, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for p in x]) for x in (still, moved)
-    )
-    (_, rows, columns), flat = b.shape, a.reshape(len(a), -1)
-    flat = flat / np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-6)
-    norm = np.maximum(np.linalg.norm(b.reshape(len(b), -1), axis=1), 1e-6)
-    wide = np.pad(b / norm[:, None, None], ((0, 0), (SHIFTS, SHIFTS), (SHIFTS, SHIFTS)))
-    best = np.full((len(a), len(b)), -1, np.float32)
-    which = np.zeros((len(a), len(b)), np.uint8)
-    shifts = [(down, right) for down in range(2 * SHIFTS + 1) for right in range(2 * SHIFTS + 1)]
-    for number, (down, right) in enumerate(shifts):
-        fit = flat @ wide[:, down : down + rows, right : right + columns].reshape(len(b), -1).T
-        which[fit > best] = number
-        np.maximum(best, fit, out=best)
-    return best, 2 * (np.array(shifts) - SHIFTS)[which]

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from unblot.grid import FRAME, Grid, make_grid
-from unblot.learning.parts import find_parts
+from unblot.learning.parts import find_components, find_parts
 from unblot.learning.seeds import LEVELS, Seed, best_level, find_seeds, strength_at
 from unblot.learning.splitting import _two_groups, split
 from unblot.learning.windows import Shape
@@ -38,7 +38,10 @@ def test_faint_hairlines_hold_letters_together_where_that_makes_them_repeat():
     faint = laid_out(0.2, upright)
     level = best_level(faint, 0)
     assert level < 0.2
-    widths = {name: find_parts(faint.ink, at).box for name, at in (("usual", LEVELS[0]), ("best", level))}
+    widths = {
+        name: find_parts(faint.ink, find_components(faint.ink, at)).box
+        for name, at in (("usual", LEVELS[0]), ("best", level))
+    }
     assert np.median(widths["usual"][:, 3] - widths["usual"][:, 1]) < 12
     assert np.median(widths["best"][:, 3] - widths["best"][:, 1]) > 30
     assert strength_at(LEVELS[0]) == 1
