@@ -26,12 +26,14 @@ SUBPIXEL = 0.7  # pixels that a picture is moved, at most
 CLOSER = 0.9  # of the squared distance that must be left then
 CLEAR = 0.2  # of a picture's box that must be clear to tell
 DARK = 0.4  # lightness of a blot, in which ink hardly shows
-DIRTY = 0.02  # of a page's ink or paper that changes, for all ink to get the same tone
-PALE = 0.78  # of the darkest ink there is: a page whose full ink is paler gets it in any case
+HALF_TONE = 0.3  # ink of the edges that a scanner blurs, up to twice that
+BLURRED = 0.5  # times the share of such edges, ink is fainter than it was printed
+DIRTY = 0.02  # of a page's ink or paper that changes, for its edges to be made stronger too
+PALE = 0.78  # of the darkest ink there is: a page whose full ink is paler gets full ink
 NEAR, BESIDE, COARSE = 2.0, 0.5, 0.25  # heights around a place that full ink, its colour are taken from; how coarsely
 STRONGEST = 8  # power of the ink that weighs it there
 FAINTER = 0.5  # of the usual: places without full ink
-EDGE, CONTRAST = 0.45, 1.6  # of full ink: where edges lie that a scanner has blurred, and how much steeper they are
+EDGE, CONTRAST = 0.46, 1.8  # of full ink: where the edges of pale ink lie, and how much steeper they become
 SPOTLESS = 0.001  # of a page that may be stained, for it to be given back as it is
 SHADED = 0.03  # of lightness: paper darker than the page's by more is stained
 TILE = 4.0  # heights: the paper's tone is looked at in squares of that size
@@ -74,11 +76,17 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
     if marks.clean and stained.mean() < SPOTLESS and not white:
         return Restored(page, marks.kept, [])
     changed = (np.abs(result - ink) > FAINT) | stained | (~own & ~marks.stays & (ink > FAINT))
-    full, before = _full_tone(result, height), np.where(changed, 0, ink)
+    before = np.where(changed, 0, ink)
     dirty = (changed & (ink > INKED)).sum() > DIRTY * (ink > INKED).sum() or stained.mean() > DIRTY
-    if dirty or np.median(full[result > FAINT]) < PALE:
+    full = _full_ink(result, height)
+    if np.median(full[result > FAINT]) < PALE:
         changed |= result > FAINT
         result = np.clip(0.5 + CONTRAST * (result / full / EDGE - 1) / 2, 0, 1)
+    elif dirty:
+        written = result > HALF_TONE
+        changed |= written
+        edges = (written & (result < 2 * HALF_TONE)).sum() / max(1, written.sum())
+        result = np.minimum((1 + BLURRED * edges) * result, 1)
     if white:
         tone, changed = np.ones_like(tone), np.ones_like(changed)
         result = np.where(result > FAINT, result, 0)
@@ -137,7 +145,7 @@ def _colour(pixels: UInt8[np.ndarray, "H W 3"], ink: Float[np.ndarray, "H W"], h
     return np.asarray(mean - mean.min(2, keepdims=True))
 
 
-def _full_tone(ink: Float[np.ndarray, "H W"], height: float) -> Float[np.ndarray, "H W"]:
+def _full_ink(ink: Float[np.ndarray, "H W"], height: float) -> Float[np.ndarray, "H W"]:
     """Give what full ink is like all over the page: the mean of the ink around, the strongest counting most."""
     written = np.where(ink > FAINT, ink, 0)
     weight, weighted = (_around(written**power, height, NEAR) for power in (STRONGEST, STRONGEST + 1))

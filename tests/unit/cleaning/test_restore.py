@@ -29,8 +29,9 @@ PLACES = [(100, left) for left in range(60, 600, 60)]
 FOUND = [Character(0, 0, (left, top, left + 30, top + 40), 0.95, 0.99, None, 1) for top, left in PLACES]
 
 
-def restored(pixels: np.ndarray, found: list[Character] = FOUND, white: bool = False):
-    return restore(Page(pixels), found, {0: STAMP}, 40.0, white)
+def restored(pixels: np.ndarray, found: list[Character] = FOUND, white: bool = False, full: float = 0.9):
+    stamp = Stamp(STAMP.own, full * LETTER, full * LETTER, SEAM)
+    return restore(Page(pixels), found, {0: stamp}, 40.0, white)
 
 
 def test_a_clean_page_goes_through_untouched():
@@ -159,13 +160,13 @@ def test_notes_and_underlines_stay_unless_strokes_lie_over_the_page():
 def test_pale_ink_of_a_dirty_page_becomes_full_ink_and_keeps_its_colour():
     pale = PAPER - (PAPER - page_of(PLACES).astype(float)) * 0.4
     cv2.line(pale, (40, 60), (660, 160), 100, 5)
-    after = restored(pale.astype(np.uint8)).page.pixels
+    after = restored(pale.astype(np.uint8), full=0.36).page.pixels
     ink = page_of(PLACES) < 128
     assert (after[cv2.erode(ink.astype(np.uint8), np.ones((3, 3))) > 0] < 40).mean() > 0.98
     red = np.repeat(page_of(PLACES)[..., None], 3, 2)
     red[ink] = (190, 30, 40)
-    cv2.line(red, (40, 60), (660, 160), (20, 20, 20), 5)
-    inner = restored(red).page.pixels[cv2.erode(ink.astype(np.uint8), np.ones((5, 5))) > 0].astype(int)
+    cv2.line(red, (40, 60), (660, 160), (0, 0, 0), 5)
+    inner = restored(red, full=0.67).page.pixels[cv2.erode(ink.astype(np.uint8), np.ones((5, 5))) > 0].astype(int)
     assert np.median(inner[:, 0] - inner[:, 1:].max(1)) > 100
 
 
