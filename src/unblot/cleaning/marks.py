@@ -31,6 +31,7 @@ ROW, APART, EVENLY = 5, 2.0, 0.25  # marks that make a row of their own; heights
 CRUMB, BESIDE = 0.25, 0.1  # heights: what is no larger, and no farther from a character, has broken off it
 HIDDEN = 0.1  # of a part's pixels that may lie under a blot
 NOTE, BROAD = 0.5, 2.0  # heights that a note has at least, stroke widths that its lines have at most
+STRUCK = 0.1  # of the characters' ink that may lie over them, for a page to be looked at for notes
 LESS = 3.0  # times the ink of notes must lie over characters, for these notes to be strokes as well
 HALO = 3  # pixels around ink that are still its own
 PIECE, NEXT = 0.35, 1.5  # heights: the least piece of a letter, and how far from others it stands
@@ -140,16 +141,19 @@ def _notes(
 
     On such a page they are notes, rings and rules; where pen strokes lie over characters, these are strokes too.
     """
+    owned = parts.share(own)
+    over = unknown & (owned > 0)
+    nothing = np.zeros_like(unknown), np.zeros_like(own)
+    if (parts.area * (1 - owned))[over].sum() > STRUCK * (parts.area * owned)[1:].sum():
+        return nothing
     drawn = _drawn(parts, hand) & (parts.stroke < BROAD * hand.stroke)
-    free = unknown & drawn & (np.maximum(parts.width, parts.tall) > NOTE * hand.height) & (parts.share(own) == 0)
+    free = unknown & drawn & (np.maximum(parts.width, parts.tall) > NOTE * hand.height) & (owned == 0)
     long = free & (np.maximum(parts.width, parts.tall) > LONG * hand.height)
     free[long] = [_axis(parts, k) is None for k in np.nonzero(long)[0].tolist()]
     left = (unknown & ~free)[parts.label] & ~own
     lines = _underlines(left, ink, known, hand)
-    over = unknown & ~free & (parts.share(own) > 0)
-    if (over[parts.label] & left & ~lines).sum() < LESS * (parts.area[free].sum() + lines.sum()):
-        return free, lines
-    return np.zeros_like(free), np.zeros_like(lines)
+    struck = (over[parts.label] & left & ~lines).sum()
+    return (free, lines) if struck < LESS * (parts.area[free].sum() + lines.sum()) else nothing
 
 
 def _drawn(parts: InkParts, hand: _Hand) -> Bool[np.ndarray, " M"]:
@@ -179,10 +183,11 @@ def _components(
 def ink_parts(mask: Bool[np.ndarray, "H W"], ink: Float[np.ndarray, "H W"]) -> InkParts:
     """Take a mask of ink apart."""
     label, boxes, area = _components(mask)
-    inner, of_part = cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5)[mask], label[mask]
-    stroke = np.zeros(len(area))
-    np.maximum.at(stroke, of_part, inner)
-    return InkParts(label, boxes, area, stroke, np.bincount(of_part, ink[mask], minlength=len(area)) / area)
+    inked, inner = np.flatnonzero(mask), cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5)
+    of_part = label.ravel()[inked]
+    stroke = np.zeros(len(area), np.float32)
+    np.maximum.at(stroke, of_part, inner.ravel()[inked])
+    return InkParts(label, boxes, area, stroke, np.bincount(of_part, ink.ravel()[inked], minlength=len(area)) / area)
 
 
 def _like_writing(parts: InkParts, hand: _Hand, tallest: float) -> Bool[np.ndarray, " M"]:

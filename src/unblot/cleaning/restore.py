@@ -33,6 +33,7 @@ PALE = 0.78  # of the darkest ink there is: a page whose full ink is paler gets 
 NEAR, BESIDE, COARSE = 2.0, 0.5, 0.25  # heights around a place that full ink, its colour are taken from; how coarsely
 STRONGEST = 8  # power of the ink that weighs it there
 FAINTER = 0.5  # of the usual: places without full ink
+TINY = 1e-9
 EDGE, CONTRAST = 0.46, 1.8  # of full ink: where the edges of pale ink lie, and how much steeper they become
 SPOTLESS = 0.001  # of a page that may be stained, for it to be given back as it is
 SHADED = 0.03  # of lightness: paper darker than the page's by more is stained
@@ -78,22 +79,24 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
     changed = (np.abs(result - ink) > FAINT) | stained | (~own & ~marks.stays & (ink > FAINT))
     before = np.where(changed, 0, ink)
     dirty = (changed & (ink > INKED)).sum() > DIRTY * (ink > INKED).sum() or stained.mean() > DIRTY
-    full = _full_ink(result, height)
-    if np.median(full[result > FAINT]) < PALE:
+    full, usual = _full_ink(result, height)
+    if usual < PALE:
         changed |= result > FAINT
+        full = cv2.resize(np.maximum(full, FAINTER * usual), result.shape[::-1], interpolation=cv2.INTER_LINEAR)
         result = np.clip(0.5 + CONTRAST * (result / full / EDGE - 1) / 2, 0, 1)
     elif dirty:
         written = result > HALF_TONE
         changed |= written
-        edges = (written & (result < 2 * HALF_TONE)).sum() / max(1, written.sum())
+        edges = float((written & (result < 2 * HALF_TONE)).sum()) / max(1, int(written.sum()))
         result = np.minimum((1 + BLURRED * edges) * result, 1)
     if white:
         tone, changed = np.ones_like(tone), np.ones_like(changed)
         result = np.where(result > FAINT, result, 0)
-    colour = 0.0 if pixels.ndim == 2 else _colour(pixels, np.where(result > INKED, before, 0), height)
-    fresh = np.rint(255 * (tone * (1 - result[..., None]) + colour * result[..., None])).astype(np.uint8)
-    fresh = fresh[..., 0] if pixels.ndim == 2 else fresh
-    cleaned = np.where(changed if pixels.ndim == 2 else changed[..., None], fresh, pixels)
+    cleaned, there = pixels.copy(), result[changed][:, None]
+    fresh = tone[changed] * (1 - there)
+    if pixels.ndim == 3:
+        fresh += _colour(pixels, np.where(result > INKED, before, 0), height)[changed] * there
+    cleaned[changed] = np.rint(255 * fresh).astype(np.uint8).reshape(-1, *pixels.shape[2:])
     cleaned = 255 - cleaned if dark else cleaned
     return Restored(replace(page, pixels=cleaned), marks.kept, marks.removed)
 
@@ -136,40 +139,46 @@ def _fitted(
     return moved if after < CLOSER * before else picture
 
 
-def _colour(pixels: UInt8[np.ndarray, "H W 3"], ink: Float[np.ndarray, "H W"], height: float) -> np.ndarray:
+def _colour(
+    pixels: UInt8[np.ndarray, "H W 3"], ink: Float[np.ndarray, "H W"], height: float
+) -> Float[np.ndarray, "H W 3"]:
     """Give the colour that ink has all over the page, without its lightness: 0 in each channel for black ink."""
     weight = ink**STRONGEST
-    total = _around(weight, height, BESIDE)
-    mean = np.stack([_around(weight * pixels[..., d] / 255, height, BESIDE) for d in range(3)], 2)
-    mean /= np.maximum(total, 1e-12)[..., None]
-    return np.asarray(mean - mean.min(2, keepdims=True))
+    total = np.maximum(_around(weight, height, BESIDE), TINY)
+    mean = np.stack([_around(weight * pixels[..., d] / 255, height, BESIDE) / total for d in range(3)], 2)
+    colour = mean - mean.min(2, keepdims=True)
+    return np.asarray(cv2.resize(colour, ink.shape[::-1], interpolation=cv2.INTER_LINEAR))
 
 
-def _full_ink(ink: Float[np.ndarray, "H W"], height: float) -> Float[np.ndarray, "H W"]:
-    """Give what full ink is like all over the page: the mean of the ink around, the strongest counting most."""
-    written = np.where(ink > FAINT, ink, 0)
-    weight, weighted = (_around(written**power, height, NEAR) for power in (STRONGEST, STRONGEST + 1))
-    tone = weighted / np.maximum(weight, 1e-12)
-    return np.asarray(np.maximum(tone, FAINTER * np.median(tone[ink > FAINT]) if (ink > FAINT).any() else 1.0))
+def _full_ink(ink: Float[np.ndarray, "H W"], height: float) -> tuple[Float[np.ndarray, "h w"], float]:
+    """Give what full ink is like all over the page, coarsely, and usually.
+
+    It is the mean of the ink around, the strongest counting most.
+    """
+    written = np.where(ink > FAINT, ink, 0)[::2, ::2]
+    weight = written**STRONGEST
+    total, weighted = (_around(values, height / 2, NEAR) for values in (weight, weight * written))
+    full = weighted / np.maximum(total, TINY)
+    return full, float(np.median(full[total > TINY])) if (total > TINY).any() else 1.0
 
 
-def _around(values: Float[np.ndarray, "H W"], height: float, reach: float) -> Float[np.ndarray, "H W"]:
-    """Give the mean of values within a reach of so many heights."""
-    shape = [max(1, round(length / (COARSE * height))) for length in values.shape]
-    coarse = cv2.resize(values, shape[::-1], interpolation=cv2.INTER_AREA)
-    wide = cv2.GaussianBlur(coarse, (0, 0), reach / COARSE)
-    return np.asarray(cv2.resize(wide, values.shape[::-1], interpolation=cv2.INTER_LINEAR))
+def _around(values: Float[np.ndarray, "H W"], height: float, reach: float) -> Float[np.ndarray, "h w"]:
+    """Give the mean of values within a reach of so many heights, coarsely."""
+    rows, columns = (max(1, round(length / (COARSE * height))) for length in values.shape)
+    coarse = cv2.resize(values, (columns, rows), interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.GaussianBlur(coarse, (0, 0), reach / COARSE))
 
 
 def _tone(pixels: np.ndarray, height: float) -> Float[np.ndarray, "H W D"]:
     """Give the paper's tone all over the page, 0 to 1 in each channel, as it is where nothing stains it."""
-    values = pixels.astype(np.float32)[..., None] / 255 if pixels.ndim == 2 else pixels.astype(np.float32) / 255
+    values = pixels[..., None] if pixels.ndim == 2 else pixels
     tile = max(8, round(TILE * height))
     rows, columns = (-(-length // tile) for length in values.shape[:2])
     coarse = np.empty((rows, columns, values.shape[2]), np.float32)
     for i in range(rows):
         for j in range(columns):
-            coarse[i, j] = np.percentile(values[i * tile : (i + 1) * tile, j * tile : (j + 1) * tile], LIT, axis=(0, 1))
+            some = values[i * tile : (i + 1) * tile : 2, j * tile : (j + 1) * tile : 2]
+            coarse[i, j] = np.percentile(some, LIT, axis=(0, 1)) / 255
     light = coarse.mean(2)
     good = light > EVEN * np.median(light)
     places = np.argwhere(good)
