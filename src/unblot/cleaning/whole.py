@@ -25,10 +25,10 @@ from unblot.detection.together import together
 from unblot.errors import NothingFoundError
 from unblot.grid import FRAME, Grid, InkCells, make_grid, strengthened
 from unblot.learning.alike import LEAST_PARTS
-from unblot.learning.joined import is_joined
+from unblot.learning.joined import find_joined
 from unblot.learning.merging import merge
 from unblot.learning.parts import find_components
-from unblot.learning.seeds import LEVELS, TAKEN, Seed, best_level, find_seeds, strength_at
+from unblot.learning.seeds import LEVELS, TAKEN, Seed, best_level, find_seeds, seeds_of, strength_at
 from unblot.learning.splitting import split
 from unblot.learning.windows import RING, Shape, evidence, fit, grown, own_shape, page_background, within
 from unblot.model.file import Model
@@ -59,13 +59,14 @@ def learn_whole(
     """Learn the characters that repeat on pages, given as their ink; `most` classes, if that is given."""
     grid, height = _all_pages(inks, device)
     watch(Progress("features", 1, 1))
-    joined = is_joined(find_components(grid.ink, LEVELS[0]))
+    words = find_joined(grid.ink, find_components(grid.ink, LEVELS[0]), seed)
+    joined = words is not None
     level = LEVELS[0] if joined else best_level(grid, seed)
     strength, broken = strength_at(level), level < LEVELS[0]
     grid = strengthened(grid, strength)
     background = page_background(grid)
     log_H = background.log_prob(grid.cells)
-    seeds = find_seeds(grid, seed, level)
+    seeds = find_seeds(grid, seed, level) if words is None else seeds_of(grid, words, seed)
     if not seeds:
         raise NothingFoundError(f"nothing on the page repeats; {NOTHING}")
     watch(Progress("learning", 1, ROUNDS + 2, f"{len(seeds)} shapes that repeat"))
@@ -89,7 +90,7 @@ def learn_whole(
         theta,
         background,
         FRAME,
-        InkCells(height, strength),
+        InkCells(height, strength, joined),
         torch.arange(theta.C),
         torch.where(own, theta.W[..., 0].cpu().clamp_min(FAINTEST), 0),
         torch.tensor([shape.box for shape in shapes]),
@@ -107,7 +108,7 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     readings, typical = find_candidates(grid, log_H, model.theta), _plain(model.typical)
     found = readings[(readings.evidence > _least(readings, typical)) & (readings.quality > threshold)]
     own = _plain(model.pictures) > 0
-    if not is_joined(find_components(grid.ink, LEVELS[0])):
+    if not model.bank.joined:
         found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, own)]
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
     inks = [_ink(Shape(ink, tuple(box))) for ink, box in zip(own, model.boxes.tolist(), strict=True)]

@@ -27,6 +27,7 @@ JOINT = 0.06  # heights that a joint is wide, inside of a word
 DOT = 0.25  # of the area of the least part
 ASIDE = 0.2  # heights between a dot and its piece, at most
 FOLLOWS = 0.8  # of a piece that the same one follows
+FEW, REPEATED = 0.25, 0.96  # of the pieces, how like their class's first others are: those of handwriting are less
 RARE = 0.15  # of the usual number of examples: rarer pieces are two characters that touch
 SAME = 0.06  # heights between two gaps that are the same
 
@@ -44,20 +45,18 @@ class Piece:
         return Piece(self.left, other.right, self.members + other.members)
 
 
-def is_joined(components: Components) -> bool:
-    """Tell whether words hold most of the ink that may be writing."""
+def find_joined(ink: Float[np.ndarray, "H W"], components: Components, seed: int) -> Parts | None:
+    """Find the characters of joined writing; None where most stand apart, or pieces of words hardly repeat."""
     area = components.stats[:, cv2.CC_STAT_AREA]
     held, apart = (area[numbers].sum() for numbers in (_words(components.stats, WIDEST), likely(components.stats)))
-    return bool(held > MOSTLY * (held + apart))
-
-
-def find_joined(ink: Float[np.ndarray, "H W"], components: Components, seed: int) -> Parts | None:
-    """Find the characters of joined writing; None where most stand apart."""
-    if not is_joined(components):
+    if held <= MOSTLY * (held + apart):
         return None
     cut = _cut(components, _words(components.stats, 0.0))
     pieces = [piece for word in cut for piece in word]
-    classes = iter(_classes(_drawn(ink, components, pieces), seed).tolist())
+    likeness, nearest = _nearest(_drawn(ink, components, pieces), seed)
+    if np.quantile(likeness, FEW) < REPEATED:
+        return None
+    classes = iter(np.where(likeness > ALIKE, nearest, -1).tolist())
     read = [[(next(classes), piece) for piece in word] for word in cut]
     whole = _frequent([one for word in _whole(read) for one in word])
     return _drawn(ink, components, [piece for piece in whole if piece.right - piece.left < WIDEST * HEIGHT])
@@ -156,13 +155,13 @@ def _drawn(ink: Float[np.ndarray, "H W"], components: Components, pieces: list[P
     return draw_parts(ink, components.label, places)
 
 
-def _classes(parts: Parts, seed: int) -> Int[np.ndarray, " M"]:
-    """Tell which parts are like each other, -1 for those that are like no others."""
+def _nearest(parts: Parts, seed: int) -> tuple[Float[np.ndarray, " M"], Int[np.ndarray, " M"]]:
+    """Give how like each part is to the first one of the class that it is most like, and that class."""
     first, _ = first_ones(parts, seed)
     if not len(first):
-        return np.full(len(parts), -1)
+        return np.zeros(max(1, len(parts)), np.float32), np.zeros(max(1, len(parts)), int)
     likeness, _ = correlate(parts.alone[first], parts.alone)
-    return np.where(likeness.max(0) > ALIKE, likeness.argmax(0), -1)
+    return likeness.max(0), likeness.argmax(0)
 
 
 def _whole(words: list[list[tuple[int, Piece]]]) -> list[list[tuple[int, Piece]]]:

@@ -13,7 +13,6 @@ from jaxtyping import Bool, Float, Int
 
 from unblot.grid import CELL, FRAME, Grid, stronger
 from unblot.learning.alike import ALIKE, LEAST_PARTS, correlate, first_ones
-from unblot.learning.joined import find_joined
 from unblot.learning.parts import INKED, Parts, find_components, find_parts
 from unblot.learning.windows import PRINTED, SPECK, alone, around_small
 
@@ -39,11 +38,14 @@ def find_seeds(
 
     Where some of the grid is taken, parts whose ink lies there start nothing, nor do crumbs.
     """
-    components = find_components(grid.ink, strength_at(level) * level)
-    joined = find_joined(grid.ink, components, seed) if level == LEVELS[0] else None
-    parts = find_parts(grid.ink, components) if joined is None else joined
+    parts = find_parts(grid.ink, find_components(grid.ink, strength_at(level) * level))
     if taken is not None:
         parts = parts[(_share(parts, grid, taken) < TAKEN) & ~_crumbs(parts, grid)]
+    return seeds_of(grid, parts, seed)
+
+
+def seeds_of(grid: Grid, parts: Parts, seed: int) -> list[Seed]:
+    """Start a class with the parts that are like each other."""
     first, _ = first_ones(parts, seed)
     if not len(first):
         return []

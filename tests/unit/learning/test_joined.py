@@ -6,9 +6,11 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from scipy.interpolate import CubicSpline
 
 from unblot.cleaning.whole import find_whole, learn_whole
-from unblot.learning.joined import find_joined, is_joined
+from unblot.errors import NothingFoundError
+from unblot.learning.joined import find_joined
 from unblot.learning.parts import Components, find_components
 from unblot.progress import silent
 
@@ -45,17 +47,36 @@ def written(apart: bool) -> tuple[np.ndarray, list[tuple[str, int, int]]]:
     return cv2.GaussianBlur(page, (0, 0), 0.8), truth
 
 
+def handwritten() -> np.ndarray:
+    """Draw words of curves that are never the same twice."""
+    rng = np.random.default_rng(6)
+    page = np.zeros((1200, 1200), np.float32)
+    for base in range(80, 1150, 80):
+        left = 40.0
+        while left < 900:
+            count = int(rng.integers(6, 16))
+            right, up = left + np.cumsum(rng.uniform(6, 14, count)), rng.choice([0, 4, 20, 24, 44], count)
+            bends = CubicSpline(np.arange(count), np.stack([right, base - up - rng.normal(0, 3, count)], 1))
+            curve = bends(np.linspace(0, count - 1, 14 * count))
+            cv2.polylines(page, [np.rint(curve).astype(np.int32)], False, 1.0, 4)
+            left = float(right[-1]) + 30
+    return cv2.GaussianBlur(page, (0, 0), 0.8)
+
+
 @pytest.fixture(scope="module")
 def word_page() -> tuple[np.ndarray, Components, list[tuple[str, int, int]]]:
     page, truth = written(apart=False)
     return page, find_components(page, 0.4), truth
 
 
-def test_words_are_told_from_letters_that_stand_apart(word_page):
-    assert is_joined(word_page[1])
+def test_letters_that_stand_apart_and_handwriting_are_no_joined_writing():
     page = written(apart=True)[0]
-    assert not is_joined(find_components(page, 0.4))
     assert find_joined(page, find_components(page, 0.4), 0) is None
+    assert find_joined(np.zeros_like(page), find_components(np.zeros_like(page), 0.4), 0) is None
+    page = handwritten()
+    assert find_joined(page, find_components(page, 0.4), 0) is None
+    with pytest.raises(NothingFoundError):
+        learn_whole([page], None, 0.5, 0, torch.device("cpu"), silent)
 
 
 def test_every_letter_is_one_part_with_its_second_piece_and_its_dot(word_page):
