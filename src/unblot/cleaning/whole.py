@@ -83,7 +83,7 @@ def learn_whole(
             break
     if not seeds:
         raise NothingFoundError(f"no characters that repeat were found; {NOTHING}")
-    theta, seeds, shapes = _joined(grid, log_H, seeds)
+    theta, seeds, shapes = (_patterns if joined else _merged)(grid, log_H, seeds)
     own = torch.from_numpy(np.stack([shape.own for shape in shapes]))
     watch(Progress("learning", 1, 1, "done"))
     return Model(
@@ -177,7 +177,7 @@ def _patterns(grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed]) -> t
     return within(theta, kept), [seeds[k] for k in whole], kept
 
 
-def _joined(grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed]) -> tuple[Theta, list[Seed], list[Shape]]:
+def _merged(grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed]) -> tuple[Theta, list[Seed], list[Shape]]:
     """Fit the patterns, those that mean the same together."""
     theta, seeds, shapes = _patterns(grid, log_H, seeds)
     seeds = merge(grid, log_H, theta, seeds, shapes, _typical(grid, log_H, theta, seeds))
@@ -205,7 +205,7 @@ def _instances(
     Where type is broken, small marks look like pieces of all letters, and must stand alone. Where it is joined, no
     character does, and ink goes on behind all of them.
     """
-    theta, seeds, shapes = _joined(grid, log_H, seeds)
+    theta, seeds, shapes = _merged(grid, log_H, seeds)
     worth = _typical(grid, log_H, theta, seeds)
     page, own = _plain(grid.cells[..., 0]), np.stack([shape.own for shape in shapes])
     seen = view(grid.cells, log_H, theta, own)
