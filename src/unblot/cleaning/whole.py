@@ -30,7 +30,18 @@ from unblot.learning.merging import merge
 from unblot.learning.parts import find_components
 from unblot.learning.seeds import LEVELS, TAKEN, Seed, best_level, find_seeds, seeds_of, strength_at
 from unblot.learning.splitting import split
-from unblot.learning.windows import RING, Shape, evidence, fit, grown, own_shape, page_background, within
+from unblot.learning.windows import (
+    PRINTED,
+    RING,
+    Shape,
+    evidence,
+    fit,
+    grown,
+    own_shape,
+    page_background,
+    shape_of,
+    within,
+)
 from unblot.model.file import Model
 from unblot.model.theta import Theta
 from unblot.progress import Progress, Watch
@@ -83,7 +94,7 @@ def learn_whole(
             break
     if not seeds:
         raise NothingFoundError(f"no characters that repeat were found; {NOTHING}")
-    theta, seeds, shapes = (_patterns if joined else _merged)(grid, log_H, seeds)
+    theta, seeds, shapes = (_patterns if joined else _merged)(grid, log_H, seeds, joined)
     own = torch.from_numpy(np.stack([shape.own for shape in shapes]))
     watch(Progress("learning", 1, 1, "done"))
     return Model(
@@ -164,11 +175,15 @@ def _all_pages(inks: list[Float[np.ndarray, "_ _"]], device: torch.device) -> tu
     return make_grid(joined, HEIGHT, device), float(np.median(known))
 
 
-def _patterns(grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed]) -> tuple[Theta, list[Seed], list[Shape]]:
-    """Fit the patterns, and keep the classes that are whole characters."""
+def _patterns(
+    grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed], joined: bool
+) -> tuple[Theta, list[Seed], list[Shape]]:
+    """Fit the patterns, and keep the classes that are whole characters; joined ones are as they were cut."""
     theta = fit(grid, log_H, [s.corners for s in seeds])
     W, A = _plain(theta.W[..., 0]), _plain(theta.A)
-    shapes = [own_shape(W[k], A[k], seed.part) for k, seed in enumerate(seeds)]
+    shapes = [
+        shape_of(seed.part > PRINTED) if joined else own_shape(W[k], A[k], seed.part) for k, seed in enumerate(seeds)
+    ]
     whole = [k for k, shape in enumerate(shapes) if shape is not None]
     if not whole:
         raise NothingFoundError(f"what repeats on the page are no characters; {NOTHING}")
@@ -177,11 +192,13 @@ def _patterns(grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed]) -> t
     return within(theta, kept), [seeds[k] for k in whole], kept
 
 
-def _merged(grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed]) -> tuple[Theta, list[Seed], list[Shape]]:
+def _merged(
+    grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed], joined: bool
+) -> tuple[Theta, list[Seed], list[Shape]]:
     """Fit the patterns, those that mean the same together."""
-    theta, seeds, shapes = _patterns(grid, log_H, seeds)
+    theta, seeds, shapes = _patterns(grid, log_H, seeds, joined)
     seeds = merge(grid, log_H, theta, seeds, shapes, _typical(grid, log_H, theta, seeds))
-    return _patterns(grid, log_H, seeds)
+    return _patterns(grid, log_H, seeds, joined)
 
 
 def _typical(grid: Grid, log_H: Float[Tensor, "G1 G2"], theta: Theta, seeds: list[Seed]) -> Float[np.ndarray, " C"]:
@@ -205,7 +222,7 @@ def _instances(
     Where type is broken, small marks look like pieces of all letters, and must stand alone. Where it is joined, no
     character does, and ink goes on behind all of them.
     """
-    theta, seeds, shapes = _merged(grid, log_H, seeds)
+    theta, seeds, shapes = _merged(grid, log_H, seeds, joined)
     worth = _typical(grid, log_H, theta, seeds)
     page, own = _plain(grid.cells[..., 0]), np.stack([shape.own for shape in shapes])
     seen = view(grid.cells, log_H, theta, own)

@@ -111,7 +111,12 @@ def own_shape(
     while belonging := [k for k in left if _belongs(pieces == k, own)]:
         own = own | (pieces == belonging[0])
         left.remove(belonging[0])
-    if (solid & ~grown(own, 2)).sum() > own.sum():
+    return None if (solid & ~grown(own, 2)).sum() > own.sum() else shape_of(own)
+
+
+def shape_of(own: Bool[np.ndarray, "P1 P2"]) -> Shape | None:
+    """Give the shape of a character's own ink, None where there is none."""
+    if not own.any():
         return None
     rows, columns = np.nonzero(own)
     return Shape(own, (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1))
