@@ -41,13 +41,13 @@ class Look:
 class Closeup:
     """A page close up: its ink, pen strokes, classes, and the shares of pixels with too much and too little ink.
 
-    `paper` is the log density of every pixel if it were paper; `fits` tells the parts of the ink that are no larger
-    than writing.
+    `paper` is the log density of ink on paper, for each level of ink, beside strokes and on them; `fits` tells the
+    parts of the ink that are no larger than writing.
     """
 
     ink: Float[np.ndarray, "H W"]
     strokes: Bool[np.ndarray, "H W"]
-    paper: Float[np.ndarray, "H W"]
+    paper: Float[np.ndarray, "2 L"]
     parts: InkParts
     fits: Bool[np.ndarray, " M"]
     stamps: dict[int, Stamp]
@@ -103,8 +103,7 @@ def look_closely(
     more, less = (max(count / max(1, every), RAREST) for count in (more, less))
     steps = np.linspace(0, 1, LEVELS, dtype=np.float32)
     spread = np.full_like(steps, PAPER_SPREAD)
-    tables = np.stack([_log_density(steps, spread, np.full_like(steps, e), less) for e in (more, DARKENED)])
-    paper = tables[wide.astype(np.uint8), np.rint((LEVELS - 1) * seen).astype(np.uint16)]
+    paper = np.stack([_log_density(steps, spread, np.full_like(steps, e), less) for e in (more, DARKENED)])
     return Closeup(seen, wide, paper, parts, fits, stamps, looks, more, less)
 
 
@@ -128,9 +127,10 @@ def _odds(view: Closeup, each: Character) -> Float[np.ndarray, " N"]:
     stamp, look = view.stamps[each.c], view.looks[each.c]
     there, inner = placed(view.ink.shape, each, stamp)
     own = stamp.own[inner]
-    more = np.where(view.strokes[there][own], np.float32(DARKENED), np.float32(view.more))
-    off = view.ink[there][own] - look.ink[inner][own]
-    return np.asarray(_log_density(off, look.spread[inner][own], more, view.less) - view.paper[there][own])
+    ink, crossed = view.ink[there][own], view.strokes[there][own]
+    more = np.where(crossed, np.float32(DARKENED), np.float32(view.more))
+    paper = view.paper[crossed.astype(np.uint8), np.rint((LEVELS - 1) * ink).astype(np.uint16)]
+    return np.asarray(_log_density(ink - look.ink[inner][own], look.spread[inner][own], more, view.less) - paper)
 
 
 def owned(view: Closeup, sights: Iterable[Sight]) -> Int[np.ndarray, "H W"]:

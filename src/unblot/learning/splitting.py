@@ -34,7 +34,9 @@ UNUSUAL = 0.5  # of ink: dirt is not farther away than this
 
 def split(grid: Grid, seeds: list[Seed], shapes: list[Shape]) -> list[Seed]:
     """Part the classes that mix shapes, again and again until none does."""
-    page = np.pad(cv2.GaussianBlur(grid.ink, (0, 0), BLUR), [(CELL * margin + PLAY,) * 2 for margin in FRAME])
+    rows, columns = (CELL * margin + PLAY for margin in FRAME)
+    blurred = cv2.GaussianBlur(grid.ink, (0, 0), BLUR)
+    page = cv2.copyMakeBorder(blurred, rows, rows, columns, columns, cv2.BORDER_CONSTANT, value=0.0)
     done: list[Seed] = []
     left = list(zip(seeds, shapes, strict=True))[::-1]
     while left:
@@ -144,9 +146,10 @@ def _between(
     cells: Float[np.ndarray, "N K"], side: Bool[np.ndarray, " N"], of: Float[np.ndarray, "M K"]
 ) -> Float[np.ndarray, " M"]:
     """Give how much more some are like the one half than like the other: log of the ratio of two Gaussians."""
-    one, other = cells[side].mean(0), cells[~side].mean(0)
-    spread = ((cells - np.where(side[:, None], one, other)) ** 2).mean(0) + LEAST_VARIANCE
-    return np.asarray((of - (one + other) / 2) @ ((one - other) / spread))
+    of_one, count = side.astype(cells.dtype), int(side.sum())
+    one, other = of_one @ cells / count, (1 - of_one) @ cells / (len(side) - count)
+    within = np.einsum("nk,nk->k", cells, cells) - count * one**2 - (len(side) - count) * other**2
+    return np.asarray((of - (one + other) / 2) @ ((one - other) / (within / len(side) + LEAST_VARIANCE)))
 
 
 def _width(cells: Float[np.ndarray, "N K"], side: Bool[np.ndarray, " N"]) -> float:
