@@ -37,6 +37,7 @@ TINY = 1e-9
 EDGE, CONTRAST = 0.46, 1.8  # of full ink: where the edges of pale ink lie, and how much steeper they become
 SPOTLESS = 0.001  # of a page that may be stained, for it to be given back as it is
 SHADED = 0.03  # of lightness: paper darker than the page's by more is stained
+FURTHER, ASIDE, TURNS = 1.3, 2.7, 12  # heights down and right that grain is taken from, and how often one goes on
 TILE = 4.0  # heights: the paper's tone is looked at in squares of that size
 LIT = 80  # percentile of a square's lightness that is paper
 EVEN = 0.9  # of the usual tone: darker squares are stained, their paper is that of their neighbours
@@ -76,7 +77,8 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
     stained = cv2.dilate((paper < tone.mean(2) - SHADED).astype(np.uint8), np.ones((HALO, HALO), np.uint8)) > 0
     if marks.clean and stained.mean() < SPOTLESS and not white:
         return Restored(page, marks.kept, [])
-    changed = (np.abs(result - ink) > FAINT) | stained | (~own & ~marks.stays & (ink > FAINT))
+    gone = cv2.dilate((~own & ~marks.stays & (ink > FAINT)).astype(np.uint8), np.ones((HALO, HALO), np.uint8)) > 0
+    changed = (np.abs(result - ink) > FAINT) | stained | (gone & (result < FAINT))
     before = np.where(changed, 0, ink)
     dirty = (changed & (ink > INKED)).sum() > DIRTY * (ink > INKED).sum() or stained.mean() > DIRTY
     full, usual = _full_ink(result, height)
@@ -94,9 +96,11 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
         result = np.where(result > FAINT, result, 0)
     cleaned, there = pixels.copy(), result[changed][:, None]
     fresh = tone[changed] * (1 - there)
+    if not white:
+        fresh += np.where(there < FAINT, _grain(pixels, tone, changed, ink > FAINT, height), 0)
     if pixels.ndim == 3:
         fresh += _colour(pixels, np.where(result > INKED, before, 0), height)[changed] * there
-    cleaned[changed] = np.rint(255 * fresh).astype(np.uint8).reshape(-1, *pixels.shape[2:])
+    cleaned[changed] = np.rint(255 * fresh.clip(0, 1)).astype(np.uint8).reshape(-1, *pixels.shape[2:])
     cleaned = 255 - cleaned if dark else cleaned
     return Restored(replace(page, pixels=cleaned), marks.kept, marks.removed)
 
@@ -148,6 +152,28 @@ def _colour(
     mean = np.stack([_around(weight * pixels[..., d] / 255, height, BESIDE) / total for d in range(3)], 2)
     colour = mean - mean.min(2, keepdims=True)
     return np.asarray(cv2.resize(colour, ink.shape[::-1], interpolation=cv2.INTER_LINEAR))
+
+
+def _grain(
+    pixels: np.ndarray,
+    tone: Float[np.ndarray, "H W D"],
+    changed: Bool[np.ndarray, "H W"],
+    inked: Bool[np.ndarray, "H W"],
+    height: float,
+) -> Float[np.ndarray, "N D"]:
+    """Give the paper's grain for the pixels that change: that of clean paper a few lines further on."""
+    clean = cv2.dilate((changed | inked).astype(np.uint8), np.ones((2 * HALO + 1, 2 * HALO + 1), np.uint8)) == 0
+    flat, values, usual = clean.ravel(), pixels.reshape(clean.size, -1), tone.reshape(clean.size, -1)
+    wanted = np.flatnonzero(changed)
+    grain, left = np.zeros((len(wanted), tone.shape[2]), np.float32), np.arange(len(wanted))
+    for turn in range(1, TURNS + 1):
+        step = round(turn * FURTHER * height) * pixels.shape[1] + round(turn * ASIDE * height)
+        there = (wanted[left] + step) % clean.size
+        found = flat[there]
+        at = there[found]
+        grain[left[found]] = values[at] / np.float32(255) - usual[at]
+        left = left[~found]
+    return grain
 
 
 def _full_ink(ink: Float[np.ndarray, "H W"], height: float) -> tuple[Float[np.ndarray, "h w"], float]:

@@ -58,6 +58,19 @@ def test_a_stroke_is_removed_and_what_it_crossed_stays():
     assert not result.kept
 
 
+def test_where_a_stroke_was_the_paper_has_its_grain():
+    noisy = page_of(PLACES) + np.random.default_rng(1).normal(0, 3, (300, 700))
+    cv2.line(noisy, (20, 200), (680, 260), 40, 8)
+    before = noisy.clip(0, 255).astype(np.uint8)
+    after = restored(before).page.pixels.astype(float)
+    there = np.zeros(before.shape, np.uint8)
+    cv2.line(there, (20, 200), (680, 260), 1, 8)
+    refilled, paper = after[there > 0], before[270:295, 20:680].astype(float)
+    assert refilled.min() > 200
+    assert refilled.mean() == pytest.approx(paper.mean(), abs=1)
+    assert refilled.std() == pytest.approx(paper.std(), rel=0.2)
+
+
 def test_a_letter_under_a_blot_comes_back_from_its_class():
     clean = page_of(PLACES)
     dirty = clean.copy()
