@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import compress
 
 import numpy as np
@@ -33,6 +33,7 @@ from unblot.learning.splitting import split
 from unblot.learning.windows import (
     PRINTED,
     RING,
+    SMALL,
     Shape,
     evidence,
     fit,
@@ -40,6 +41,8 @@ from unblot.learning.windows import (
     own_shape,
     page_background,
     shape_of,
+    stands_free,
+    whole_part,
     within,
 )
 from unblot.model.file import Model
@@ -59,6 +62,14 @@ FAINTEST = 0.01  # ink of a cell that is a character's own
 NOTHING = "the input is left as it is, nothing was written"
 
 
+@dataclass(frozen=True)
+class Type:
+    """How a page's type is: `joined` as Arabic is, or `broken` into pieces as worn letters are."""
+
+    joined: bool
+    broken: bool
+
+
 def learn_whole(
     inks: list[Float[np.ndarray, "_ _"]],
     most: int | None,
@@ -73,28 +84,31 @@ def learn_whole(
     words = find_joined(grid.ink, find_components(grid.ink, LEVELS[0]), seed)
     joined = words is not None
     level = LEVELS[0] if joined else best_level(grid, seed)
-    strength, broken = strength_at(level), level < LEVELS[0]
+    strength, type_ = strength_at(level), Type(joined, level < LEVELS[0])
     grid = strengthened(grid, strength)
     background = page_background(grid)
     log_H = background.log_prob(grid.cells)
-    seeds = find_seeds(grid, seed, level) if words is None else seeds_of(grid, words, seed)
+    if words is None:
+        seeds = _whole_parts(grid, log_H, find_seeds(grid, seed, level), type_)
+    else:
+        seeds = seeds_of(grid, words, seed)
     if not seeds:
         raise NothingFoundError(f"nothing on the page repeats; {NOTHING}")
     watch(Progress("learning", 1, ROUNDS + 2, f"{len(seeds)} shapes that repeat"))
     taken = None
     for again in range(ROUNDS):
-        found, shapes, worth = _instances(grid, log_H, seeds, threshold, broken, joined, taken)
+        found, shapes, worth = _instances(grid, log_H, seeds, threshold, type_, taken)
         watch(Progress("learning", 2 + again, ROUNDS + 2, f"{len(found.c)} characters"))
         taught, taught_shapes = _taught(*together(found, shapes, worth), most)
         seeds = taught if joined else split(grid, taught, taught_shapes)
-        if again == 0 and broken:
+        if again == 0 and type_.broken:
             taken = _taken(grid, found, shapes)
             seeds += find_seeds(grid, seed, level, taken)
         if len(seeds) == len(taught):
             break
     if not seeds:
         raise NothingFoundError(f"no characters that repeat were found; {NOTHING}")
-    theta, seeds, shapes = (_patterns if joined else _merged)(grid, log_H, seeds, joined)
+    theta, seeds, shapes = (_patterns if joined else _merged)(grid, log_H, seeds, type_)
     own = torch.from_numpy(np.stack([shape.own for shape in shapes]))
     watch(Progress("learning", 1, 1, "done"))
     return Model(
@@ -117,8 +131,8 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     log_H = model.background.log_prob(grid.cells)
     watch(Progress("detection", 1, 3))
     readings, typical = find_candidates(grid, log_H, model.theta), _plain(model.typical)
-    found = readings[(readings.evidence > _least(readings, typical)) & (readings.quality > threshold)]
     own = _plain(model.pictures) > 0
+    found = readings[(readings.evidence > _least(readings, typical)) & (readings.quality > threshold)]
     if not model.bank.joined:
         found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, own)]
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
@@ -127,7 +141,8 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     if model.bank.strength > 1:
         found = found[~crowded(seen, found)]
     rivals = find_rivals(found, inks)
-    chosen = _winners(seen, found, rivals, typical)
+    chosen = _winners(seen, found, rivals, typical, model.bank.strength > 1)
+    chosen = chosen[~_specks(found[chosen], typical, own)]
     character = _plain(model.character)
     probability, runners_up = probabilities(found[chosen], readings, inks, character, typical)
     likely = probability >= LEAST_PROBABILITY
@@ -175,14 +190,27 @@ def _all_pages(inks: list[Float[np.ndarray, "_ _"]], device: torch.device) -> tu
     return make_grid(joined, HEIGHT, device), float(np.median(known))
 
 
+def _whole_parts(grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed], type_: Type) -> list[Seed]:
+    """Complete the parts that stand beside the rest of their characters."""
+    if not seeds:
+        return seeds
+    theta = fit(grid, log_H, [s.corners for s in seeds])
+    W, A = _plain(theta.W[..., 0]), _plain(theta.A)
+    return [
+        replace(seed, part=whole_part(W[k], A[k], seed.part, _cells(grid, seed), type_.broken))
+        for k, seed in enumerate(seeds)
+    ]
+
+
 def _patterns(
-    grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed], joined: bool
+    grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed], type_: Type
 ) -> tuple[Theta, list[Seed], list[Shape]]:
     """Fit the patterns, and keep the classes that are whole characters; joined ones are as they were cut."""
     theta = fit(grid, log_H, [s.corners for s in seeds])
     W, A = _plain(theta.W[..., 0]), _plain(theta.A)
     shapes = [
-        shape_of(seed.part > PRINTED) if joined else own_shape(W[k], A[k], seed.part) for k, seed in enumerate(seeds)
+        shape_of(seed.part > PRINTED) if type_.joined else own_shape(W[k], A[k], seed.part, type_.broken)
+        for k, seed in enumerate(seeds)
     ]
     whole = [k for k, shape in enumerate(shapes) if shape is not None]
     if not whole:
@@ -193,12 +221,12 @@ def _patterns(
 
 
 def _merged(
-    grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed], joined: bool
+    grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed], type_: Type
 ) -> tuple[Theta, list[Seed], list[Shape]]:
     """Fit the patterns, those that mean the same together."""
-    theta, seeds, shapes = _patterns(grid, log_H, seeds, joined)
+    theta, seeds, shapes = _patterns(grid, log_H, seeds, type_)
     seeds = merge(grid, log_H, theta, seeds, shapes, _typical(grid, log_H, theta, seeds))
-    return _patterns(grid, log_H, seeds, joined)
+    return _patterns(grid, log_H, seeds, type_)
 
 
 def _typical(grid: Grid, log_H: Float[Tensor, "G1 G2"], theta: Theta, seeds: list[Seed]) -> Float[np.ndarray, " C"]:
@@ -213,8 +241,7 @@ def _instances(
     log_H: Float[Tensor, "G1 G2"],
     seeds: list[Seed],
     threshold: float,
-    broken: bool,
-    joined: bool,
+    type_: Type,
     taken: Bool[np.ndarray, "G1 G2"] | None,
 ) -> tuple[Candidates, list[Shape], Float[np.ndarray, " C"]]:
     """Find the characters that seeds start: instances, each class's own ink, and the evidence its examples have.
@@ -222,24 +249,38 @@ def _instances(
     Where type is broken, small marks look like pieces of all letters, and must stand alone. Where it is joined, no
     character does, and ink goes on behind all of them.
     """
-    theta, seeds, shapes = _merged(grid, log_H, seeds, joined)
+    theta, seeds, shapes = _merged(grid, log_H, seeds, type_)
     worth = _typical(grid, log_H, theta, seeds)
     page, own = _plain(grid.cells[..., 0]), np.stack([shape.own for shape in shapes])
     seen = view(grid.cells, log_H, theta, own)
     found = _worthy(find_candidates(grid, log_H, theta), worth, threshold)
-    if broken:
+    if type_.broken:
         found = found[~crowded(seen, found)]
     inks = [_ink(shape) for shape in shapes]
     rivals = find_rivals(found, inks)
-    standing = standing_classes(found, inks, rivals, [s.corners for s in seeds], worth, joined)[found.c]
-    chosen = found[_winners(seen, found, rivals, worth, standing)]
+    free = _free(grid, seeds, shapes, type_)
+
+    def winners(allowed: Bool[np.ndarray, " S"]) -> Int[np.ndarray, " s"]:
+        return _winners(seen, found, rivals, worth, type_.broken, allowed)
+
+    standing = standing_classes(found, inks, rivals, [s.corners for s in seeds], worth, free, type_.broken)[found.c]
+    chosen = found[winners(standing)]
     if taken is not None:
         standing &= ~_intruders(taken, seeds, own, chosen)[found.c]
-        chosen = found[_winners(seen, found, rivals, worth, standing)]
-    allowed = standing & _mostly(chosen, worth)[found.c]
-    if not joined:
-        allowed &= ~on_a_stroke(page, found, own) & ~(stroke_classes(page, chosen, own) | pieces(seen, chosen))[found.c]
-    return found[_winners(seen, found, rivals, worth, allowed)], shapes, worth
+        chosen = found[winners(standing)]
+    sure = found.evidence > SURE * worth[found.c]
+    allowed = standing & (_mostly(chosen, worth)[found.c] | (free[found.c] & sure))
+    if not type_.joined:
+        parts = stroke_classes(page, chosen, own) | (pieces(seen, chosen) & ~free)
+        allowed &= ~on_a_stroke(page, found, own) & ~parts[found.c]
+    return found[winners(allowed)], shapes, worth
+
+
+def _free(grid: Grid, seeds: list[Seed], shapes: list[Shape], type_: Type) -> Bool[np.ndarray, " C"]:
+    """Tell the classes that stand free, and are no pieces therefore; in broken type pieces stand free, too."""
+    if type_.joined or type_.broken:
+        return np.full(len(seeds), type_.joined)
+    return np.array([stands_free(_cells(grid, s), shape.own, False) for s, shape in zip(seeds, shapes, strict=True)])
 
 
 def _intruders(
@@ -261,10 +302,11 @@ def _winners(
     found: Candidates,
     rivals: list[Int[np.ndarray, " _"]],
     typical: Float[np.ndarray, " C"],
+    broken: bool,
     allowed: Bool[np.ndarray, " S"] | None = None,
 ) -> Int[np.ndarray, " s"]:
     """Choose the candidates that own the page's ink, those first that explain it best together, then rival by rival."""
-    return contest(seen, found, owners(found, typical, rivals, allowed), rivals, typical, allowed)
+    return contest(seen, found, owners(found, typical, rivals, allowed), rivals, typical, allowed, broken)
 
 
 def _mostly(found: Candidates, typical: Float[np.ndarray, " C"]) -> Bool[np.ndarray, " C"]:
@@ -303,6 +345,14 @@ def _least(found: Candidates, typical: Float[np.ndarray, " C"]) -> Float[np.ndar
     return np.asarray(np.where(level, ON_A_LINE, OFF_LINES) * typical[found.c])
 
 
+def _specks(
+    found: Candidates, typical: Float[np.ndarray, " C"], own: Bool[np.ndarray, "C P1 P2"]
+) -> Bool[np.ndarray, " S"]:
+    """Tell the small marks beside the lines, where the page has lines: dirt, whatever they look like."""
+    level, small = _level(found, typical), own.sum((1, 2)) < SMALL
+    return np.zeros(len(found.c), bool) if level is None else np.asarray(small[found.c] & ~level)
+
+
 def _taught(
     found: Candidates, shapes: list[Shape], typical: Float[np.ndarray, " C"], most: int | None
 ) -> tuple[list[Seed], list[Shape]]:
@@ -318,6 +368,11 @@ def _taught(
             seeds.append(Seed(sure.corner[own], shape.own.astype(np.float32)))
             kept.append(shape)
     return seeds, kept
+
+
+def _cells(grid: Grid, seed: Seed) -> Float[np.ndarray, "N P1 P2"]:
+    """Cut a class's examples out of the page."""
+    return _plain(grid.windows(grid.cells[..., 0], seed.corners))
 
 
 def _ink(shape: Shape) -> Ink:

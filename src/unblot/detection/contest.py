@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unblot.detection.candidates import Candidates
-from unblot.detection.owners import SURE, whole_ones
+from unblot.detection.owners import SURE, best_two, weighed, whole_ones
 from unblot.grid import FRAME
 from unblot.learning.windows import INKED, START, START_VARIANCE, alone, around_small, grown
 from unblot.model.theta import Theta
@@ -85,37 +85,45 @@ def contest(
     chosen: Int[np.ndarray, " s"],
     rivals: list[Int[np.ndarray, " _"]],
     typical: Float[np.ndarray, " C"],
-    allowed: Bool[np.ndarray, " S"] | None = None,
+    allowed: Bool[np.ndarray, " S"] | None,
+    broken: bool,
 ) -> Int[np.ndarray, " t"]:
-    """Let chosen candidates give way to a rival that sees more in all that they cover; give the most evidence first."""
+    """Let chosen candidates give way to rivals that see more in all that they cover; give the most evidence first.
+
+    Two take the place of one, unless the type is broken: then pieces would take a letter's.
+    """
     holds = np.zeros(len(found.c), bool)
     blocked = np.zeros(len(found.c), int)  # by how many that hold
     if allowed is not None:
         blocked[~allowed] = len(blocked)
     owned = np.zeros(view.cells.shape, np.int16)  # by how many of them
 
-    def hold(k: int, sign: int) -> None:
-        holds[k] = sign > 0
-        blocked[rivals[k]] += sign
-        owned[_frame(found.corner[k])] += (sign * view.near[found.c[k]]).astype(np.int16)
+    def hold(those: list[int], sign: int) -> None:
+        for k in those:
+            holds[k] = sign > 0
+            blocked[rivals[k]] += sign
+            owned[_frame(found.corner[k])] += (sign * view.near[found.c[k]]).astype(np.int16)
 
-    for k in chosen.tolist():
-        hold(k, 1)
+    hold(chosen.tolist(), 1)
     whole = whole_ones(found, typical, holds)
-    order = np.argsort(-found.evidence, kind="stable")
+    order, weight = np.argsort(-found.evidence, kind="stable"), weighed(found, typical)
+
+    def instead_of(k: int) -> tuple[list[int], list[int]]:
+        """Give those that may hold k's ink, and those that do: two for k, or k for two, for one or for none."""
+        if holds[k]:
+            return [] if broken else best_two(rivals[k][blocked[rivals[k]] == 1], weight, rivals), [k]
+        against = rivals[k][holds[rivals[k]]].tolist()
+        close = found.evidence[k] > CLOSE * found.evidence[against].sum() and found.c[k] not in found.c[against]
+        return [k] if close and blocked[k] <= MOST_RIVALS else [], against
+
     for _ in range(TURNS):
-        swapped = False
+        before = holds.copy()
         for k in order.tolist():
-            if holds[k] or not 0 < blocked[k] <= MOST_RIVALS:
-                continue
-            against = rivals[k][holds[rivals[k]]].tolist()
-            close = found.evidence[k] > CLOSE * found.evidence[against].sum() and found.c[k] not in found.c[against]
-            if close and _ahead(view, found, owned, k, against, whole) > MARGIN:
-                swapped = True
-                for other in against:
-                    hold(other, -1)
-                hold(k, 1)
-        if not swapped:
+            side, against = instead_of(k)
+            if side and (not against or _ahead(view, found, owned, side, against, whole) > MARGIN):
+                hold(against, -1)
+                hold(side, 1)
+        if (holds == before).all():
             break
     held = order[holds[order]]
     sure = found.evidence[held] > SURE * typical[found.c[held]]
@@ -151,25 +159,25 @@ def _ahead(
     view: View,
     found: Candidates,
     owned: Int[np.ndarray, "G1 G2"],
-    k: int,
+    side: list[int],
     against: list[int],
     whole: Bool[np.ndarray, " S"],
 ) -> float:
-    """Give how much more k sees than those that hold its ink, in what any of them covers and nobody else owns."""
-    everyone = [k, *against]
+    """Give how much more one side sees than those that hold its ink, in what any covers and nobody else owns."""
+    everyone = [*side, *against]
     top, left = np.maximum(found.corner[everyone].min(0) - AROUND, 0)
     bottom, right = found.corner[everyone].max(0) + FRAME + AROUND
     piece = (slice(top, bottom), slice(left, right))
     paper = view.paper[piece]
     sums, ink, covered = [], [], np.zeros(paper.shape, bool)
     others = owned[piece].copy()
-    for side in ([k], against):
+    for those in (side, against):
         best, own = np.full(paper.shape, -np.inf), np.zeros(paper.shape, bool)
-        for one in side:
+        for one in those:
             c, frame = int(found.c[one]), _frame(found.corner[one] - (top, left))
             best[frame] = np.maximum(best[frame], view.odds(c, found.corner[one]))
             own[frame] |= view.near[c]
-            if one != k:
+            if those is against:
                 others[frame] -= view.near[c]
         covered |= np.isfinite(best)
         sums.append(np.where(np.isfinite(best), best, paper))
@@ -177,8 +185,8 @@ def _ahead(
     free = others == 0
     inked = (view.cells[piece] > INKED) & free
     crossed = _going_on(inked & ~(ink[0] & ink[1]), covered)
-    for side, own in zip(([k], against), ink, strict=True):
-        if whole[side].all():
+    for those, own in zip((side, against), ink, strict=True):
+        if whole[those].all():
             crossed &= ~own
     counted = covered & free & ~crossed
     return float((sums[0] - sums[1])[counted].sum())

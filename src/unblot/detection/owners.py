@@ -97,6 +97,28 @@ def weighed(found: Candidates, typical: Float[np.ndarray, " C"]) -> Float[np.nda
     return np.asarray(found.evidence * whole**COMPLETE)
 
 
+def best_two(
+    free: Int[np.ndarray, " r"],
+    evidence: Float[np.ndarray, " S"],
+    rivals: list[Int[np.ndarray, " _"]],
+    broken: bool = False,
+) -> list[int]:
+    """Choose the two with most evidence together that are no rivals; none where there are no such two.
+
+    In broken type, whose pieces explain whatever they are put together to, the first of all must be one of them.
+    """
+    order = free[np.argsort(-evidence[free], kind="stable")].tolist()
+    best, most = [], 0.0
+    for n, one in enumerate(order[:1] if broken else order):
+        if 2 * evidence[one] <= most:
+            break
+        shut = set(rivals[one].tolist())
+        other = next((k for k in order[n + 1 :] if k not in shut), None)
+        if other is not None and evidence[one] + evidence[other] > most:
+            best, most = [one, other], evidence[one] + evidence[other]
+    return best
+
+
 def _best_of(
     free: Int[np.ndarray, " r"], evidence: Float[np.ndarray, " S"], rivals: list[Int[np.ndarray, " _"]]
 ) -> list[int]:
@@ -137,13 +159,14 @@ def standing_classes(
     rivals: list[Int[np.ndarray, " _"]],
     examples: list[Int[np.ndarray, "_ 2"]],
     worth: Float[np.ndarray, " C"],
-    joined: bool = False,
+    free: Bool[np.ndarray, " C"],
+    broken: bool,
 ) -> Bool[np.ndarray, " C"]:
     """Tell the classes that find their own examples again, and are not a piece of a larger character there.
 
-    Those that others explain fall, the least worth first. In joined writing everything lies beside larger characters.
+    Those that others explain fall, the least worth first. Classes that stand free are no pieces.
     """
-    standing = np.asarray((worth > COST) & ~_pairs(found, rivals, examples, worth))
+    standing = np.asarray((worth > COST) & ~_pairs(found, rivals, examples, worth, broken))
     while True:
         allowed = standing[found.c]
         left, mine = found[allowed], found[owners(found, worth, rivals, allowed, 0)]
@@ -151,7 +174,7 @@ def standing_classes(
             c
             for c in np.nonzero(standing)[0]
             if _again(mine.corner[mine.c == c], examples[c]) < FOUND_AGAIN
-            or (not joined and _piece(int(c), left, inks, examples[c]) > PIECE)
+            or (not free[c] and _piece(int(c), left, inks, examples[c]) > PIECE)
         ]
         if not fallen:
             return standing
@@ -164,6 +187,7 @@ def _pairs(
     rivals: list[Int[np.ndarray, " _"]],
     examples: list[Int[np.ndarray, "_ 2"]],
     worth: Float[np.ndarray, " C"],
+    broken: bool,
 ) -> Bool[np.ndarray, " C"]:
     """Tell the classes that are two touching characters, most of whose examples two sure ones explain about as well.
 
@@ -178,8 +202,8 @@ def _pairs(
         explained = 0
         for k in own[which[near <= CLOSE]].tolist():
             others = rivals[k][sure[rivals[k]] & (count[found.c[rivals[k]]] >= FREQUENT * count[c])]
-            two = _best_of(others, found.evidence, rivals)[:2]
-            explained += len(two) == 2 and found.evidence[two].sum() > EXPLAINED * found.evidence[k]
+            two = best_two(others, found.evidence, rivals, broken)
+            explained += bool(two) and found.evidence[two].sum() > EXPLAINED * found.evidence[k]
         pairs[c] = explained > PAIRED * len(corners)
     return pairs
 

@@ -17,6 +17,7 @@ from unblot.learning.alike import LEAST_PARTS
 from unblot.learning.windows import Shape
 
 ALWAYS = 0.6  # of both classes: of some one part is hidden or broken
+BESIDE = 20  # cells between the parts of a character, at most
 SAME = 1.5  # cells between two distances that are the same
 
 
@@ -54,7 +55,7 @@ def _pairs(
     corner: Int[np.ndarray, "S 2"], first: Int[np.ndarray, " n"], second: Int[np.ndarray, " m"]
 ) -> tuple[Int[np.ndarray, "p 2"], Int[np.ndarray, " 2"]]:
     """Pair the members of two classes that have the most usual offset from each other, each member once."""
-    near = cKDTree(corner[second]).query_ball_point(corner[first], min(FRAME) / 2)
+    near = cKDTree(corner[second]).query_ball_point(corner[first], BESIDE)
     every = np.array(
         [(a, second[k]) for a, those in zip(first, near, strict=True) for k in those if a != second[k]], int
     ).reshape(-1, 2)

@@ -13,7 +13,8 @@ from unblot.grid import BLUR, CELL, FRAME
 from unblot.scale import HEIGHT
 
 INKED = 0.3  # of a cell
-TALLEST, WIDEST = 2.0, 1.65  # of a character's height: larger parts do not fit into a frame
+TALLEST, WIDEST = 2.0, 1.65  # of a character's height: larger parts are hardly characters,
+WIDER = 2.3  # unless they repeat; still larger ones do not fit into a frame
 LEAST_AREA, LEAST_LENGTH = 0.012, 0.12  # of the height squared, of the height: smaller parts are grain
 SEAM = 4  # pixels around a part whose faint ink still is its own
 STACK = 0.3  # of a character's height: the widest gap between a letter and its dots
@@ -62,19 +63,20 @@ def find_components(ink: Float[np.ndarray, "H W"], level: float) -> Components:
     return Components(label, stats)
 
 
-def find_parts(ink: Float[np.ndarray, "H W"], components: Components) -> Parts:
-    """Find the components that may be characters.
+def find_parts(ink: Float[np.ndarray, "H W"], components: Components, wide: bool = False) -> Parts:
+    """Find the components that may be characters, or `wide` ones.
 
     What is small and stands close above or below a larger part, as dots do, belongs to it.
     """
     stats = components.stats
-    numbers = likely(stats)
+    numbers = likely(stats, WIDER if wide else WIDEST)
     owner = _owner(stats[numbers])
     places = []
     for first in np.unique(owner):
         members = numbers[owner == first]
         corner, end = stats[members, :2].min(0), (stats[members, :2] + stats[members, 2:4]).max(0)
-        places.append((members, (int(corner[1]), int(corner[0]), int(end[1]), int(end[0]))))
+        if not wide or end[0] - corner[0] >= WIDEST * HEIGHT:
+            places.append((members, (int(corner[1]), int(corner[0]), int(end[1]), int(end[0]))))
     return draw_parts(ink, components.label, places)
 
 
@@ -89,10 +91,10 @@ def draw_parts(
     return Parts(boxes.reshape(-1, 4), np.array(alone, np.float32).reshape(-1, *FRAME))
 
 
-def likely(stats: Int[np.ndarray, "K 5"]) -> Int[np.ndarray, " M"]:
+def likely(stats: Int[np.ndarray, "K 5"], widest: float = WIDEST) -> Int[np.ndarray, " M"]:
     """Give the components that have the size of a character, or of a part of one."""
     width, height, area = (stats[:, at] for at in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA))
-    fits = (height < TALLEST * HEIGHT) & (width < WIDEST * HEIGHT)
+    fits = (height < TALLEST * HEIGHT) & (width < widest * HEIGHT)
     likely = fits & (area > LEAST_AREA * HEIGHT**2) & (np.maximum(height, width) > LEAST_LENGTH * HEIGHT)
     likely[0] = False
     return np.nonzero(likely)[0]

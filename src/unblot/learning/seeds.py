@@ -18,6 +18,7 @@ from unblot.learning.windows import PRINTED, SPECK, alone, around_small
 
 LEVELS = (0.4, 0.2, 0.12, 0.07)  # of ink
 FAINT = 1.1  # times as much must be covered for fainter ink to count: all ink covers some more when it is stronger
+JOINED = 0.96  # of the parts are left, at most, where ink that fainter strokes hold together was broken
 FEW = 600  # the same, where only a level is chosen
 MOST_PARTS = 100  # more teach nothing more
 TAKEN = 0.3  # of a part's ink
@@ -36,12 +37,17 @@ def find_seeds(
 ) -> list[Seed]:
     """Find the parts of the ink that repeat, the grid being as strong as it takes for ink of a level to count.
 
-    Where some of the grid is taken, parts whose ink lies there start nothing, nor do crumbs.
+    Where some of the grid is taken, parts whose ink lies there start nothing, nor do crumbs. Wide parts, most of which
+    are letters that touch, are looked at on their own: an m repeats nevertheless.
     """
-    parts = find_parts(grid.ink, find_components(grid.ink, strength_at(level) * level))
-    if taken is not None:
-        parts = parts[(_share(parts, grid, taken) < TAKEN) & ~_crumbs(parts, grid)]
-    return seeds_of(grid, parts, seed)
+    components = find_components(grid.ink, strength_at(level) * level)
+    seeds = []
+    for wide in (False, True):
+        parts = find_parts(grid.ink, components, wide)
+        if taken is not None:
+            parts = parts[(_share(parts, grid, taken) < TAKEN) & ~_crumbs(parts, grid)]
+        seeds += seeds_of(grid, parts, seed)
+    return seeds
 
 
 def seeds_of(grid: Grid, parts: Parts, seed: int) -> list[Seed]:
@@ -82,15 +88,18 @@ def best_level(grid: Grid, seed: int) -> float:
     """Choose how faint the ink may be that holds a part together.
 
     The best level is where the parts that are like others cover most of the page: a whole letter covers more than its
-    pieces, and two letters that faint dirt joins are like no others.
+    pieces, and two letters that faint dirt joins are like no others. Where fainter ink joins no parts, nothing is
+    broken: thin strokes cover more when they are stronger, and that is all.
     """
-    covered = {}
+    covered, count = {}, {}
     for level in LEVELS:
         strength = strength_at(level)
         ink = stronger(grid.ink, strength)
-        covered[level] = first_ones(find_parts(ink, find_components(ink, strength * level)), seed, FEW)[1]
+        parts = find_parts(ink, find_components(ink, strength * level))
+        covered[level], count[level] = first_ones(parts, seed, FEW)[1], len(parts)
     best = max(LEVELS, key=lambda level: covered[level])
-    return best if covered[best] > FAINT * covered[LEVELS[0]] else LEVELS[0]
+    broken = covered[best] > FAINT * covered[LEVELS[0]] and count[best] < JOINED * count[LEVELS[0]]
+    return best if broken else LEVELS[0]
 
 
 def strength_at(level: float) -> float:

@@ -34,6 +34,8 @@ SMALL = 100  # cells of ink
 ALONE = 6  # cells around a small mark that hold no other
 CROWDED = 0.05  # of the cells around a small mark that have ink
 INKED = 0.4
+NEAR, FAR = 5, 9  # cells beside a character that are its own where it is free, FAR where type is broken
+NOW_AND_THEN, ALWAYS = 0.1, 0.95  # of a class's examples
 
 
 @dataclass(frozen=True)
@@ -95,23 +97,75 @@ def evidence(
 
 
 def own_shape(
-    W: Float[np.ndarray, "P1 P2"], A: Float[np.ndarray, "P1 P2"], part: Float[np.ndarray, "P1 P2"]
+    W: Float[np.ndarray, "P1 P2"], A: Float[np.ndarray, "P1 P2"], part: Float[np.ndarray, "P1 P2"], broken: bool
 ) -> Shape | None:
     """Grow a part to its character: the pieces close by, above or below it that are as reliably there.
 
-    None where most of what is reliable lies farther away: then the part is one of a larger character.
+    None where type is broken and most of what is reliable lies farther away: the part is one of a larger character.
     """
     own = part > PRINTED
     if not own.any():
         return None
-    solid = (W > PRINTED) & (max(RELIABLE * np.quantile(A[own], 0.8), LEAST_RELIABLE) < A)
+    solid = _solid(W, A, own)
+    own = _with_pieces(own, solid, GAP)
+    return None if broken and (solid & ~grown(own, 2)).sum() > own.sum() else shape_of(own)
+
+
+def whole_part(
+    W: Float[np.ndarray, "P1 P2"],
+    A: Float[np.ndarray, "P1 P2"],
+    part: Float[np.ndarray, "P1 P2"],
+    cells: Float[np.ndarray, "N P1 P2"],
+    broken: bool,
+) -> Float[np.ndarray, "P1 P2"]:
+    """Give a part that never stands free what all of its examples have within reach, if it stands free then.
+
+    So the two halves of a Hangul syllable come together, however far apart they are.
+    """
+    own = part > PRINTED
+    if not own.any() or stands_free(cells, own, broken):
+        return part
+    own = _with_pieces(own, _solid(W, A, own), GAP)
+    always = _solid(W, A, own) & ((cells > PRINTED).mean(0) > ALWAYS)
+    more = _with_pieces(own, always, reach_of(broken))
+    return np.where(more, np.maximum(part, W), part) if stands_free(cells, more, broken) else part
+
+
+def _solid(
+    W: Float[np.ndarray, "P1 P2"], A: Float[np.ndarray, "P1 P2"], own: Bool[np.ndarray, "P1 P2"]
+) -> Bool[np.ndarray, "P1 P2"]:
+    """Tell the cells whose ink is as reliable as a part's own."""
+    return np.asarray((W > PRINTED) & (max(RELIABLE * np.quantile(A[own], 0.8), LEAST_RELIABLE) < A))
+
+
+def stands_free(cells: Float[np.ndarray, "N P1 P2"], own: Bool[np.ndarray, "P1 P2"], broken: bool) -> bool:
+    """Tell whether examples have paper within reach on each side, now on this one, now on that.
+
+    A character has, a piece of one never where the rest of it is.
+    """
+    inked, around = cells > INKED, grown(own, reach_of(broken)) & ~grown(own, 1)
+    behind = [np.maximum.accumulate(own, axis) for axis in (0, 1)]
+    ahead = [np.flip(np.maximum.accumulate(np.flip(own, axis), axis), axis) for axis in (0, 1)]
+    sides = [around & one & ~other for a, b in zip(behind, ahead, strict=True) for one, other in ((a, b), (b, a))]
+    return all((inked[:, side].sum(1) < SPECK).mean() >= NOW_AND_THEN for side in sides)
+
+
+def reach_of(broken: bool) -> int:
+    """Give the cells beside a part in which the rest of its character would be."""
+    return FAR if broken else NEAR
+
+
+def _with_pieces(
+    own: Bool[np.ndarray, "P1 P2"], solid: Bool[np.ndarray, "P1 P2"], gap: int
+) -> Bool[np.ndarray, "P1 P2"]:
+    """Take in the solid pieces that lie close by, above or below, one after the other."""
     count, pieces, stats, _ = cv2.connectedComponentsWithStats(solid.astype(np.uint8), connectivity=8)
     edge = set(np.concatenate([pieces[0], pieces[-1], pieces[:, 0], pieces[:, -1]]).tolist())
     left = [k for k in range(1, count) if k not in edge and stats[k, cv2.CC_STAT_AREA] >= SPECK]
-    while belonging := [k for k in left if _belongs(pieces == k, own)]:
+    while belonging := [k for k in left if _belongs(pieces == k, own, gap)]:
         own = own | (pieces == belonging[0])
         left.remove(belonging[0])
-    return None if (solid & ~grown(own, 2)).sum() > own.sum() else shape_of(own)
+    return own
 
 
 def shape_of(own: Bool[np.ndarray, "P1 P2"]) -> Shape | None:
@@ -138,8 +192,8 @@ def alone(cells: Float[np.ndarray, "P1 P2"], around: Bool[np.ndarray, "P1 P2"]) 
     return bool((cells[around] > INKED).sum() <= CROWDED * around.sum())
 
 
-def _belongs(piece: Bool[np.ndarray, "P1 P2"], own: Bool[np.ndarray, "P1 P2"]) -> bool:
-    if (piece & grown(own, GAP)).any():
+def _belongs(piece: Bool[np.ndarray, "P1 P2"], own: Bool[np.ndarray, "P1 P2"], gap: int) -> bool:
+    if (piece & grown(own, gap)).any():
         return True
     a, b = (np.nonzero(mask.any(0))[0] for mask in (piece, own))
     shared = min(a.max(), b.max()) - max(a.min(), b.min()) + 1

@@ -8,7 +8,7 @@ import pytest
 from unblot.detection.candidates import Candidates
 from unblot.detection.certainty import probabilities
 from unblot.detection.lines import find_lines, on_a_line
-from unblot.detection.owners import COST, SHARED, Ink, find_rivals, owners, standing_classes
+from unblot.detection.owners import COST, SHARED, Ink, best_two, find_rivals, owners, standing_classes
 from unblot.detection.strokes import on_a_stroke, stroke_classes
 from unblot.grid import FRAME
 
@@ -37,8 +37,10 @@ def chosen_of(found: Candidates, allowed: np.ndarray | None = None) -> list[int]
     return owners(found, TYPICAL, find_rivals(found, INKS), allowed).tolist()
 
 
-def standing(found: Candidates, examples: list[np.ndarray], worth: np.ndarray) -> np.ndarray:
-    return standing_classes(found, INKS, find_rivals(found, INKS), examples, worth)
+def standing(
+    found: Candidates, examples: list[np.ndarray], worth: np.ndarray, free: tuple[bool, bool] = (False, False)
+) -> np.ndarray:
+    return standing_classes(found, INKS, find_rivals(found, INKS), examples, worth, np.array(free), broken=False)
 
 
 def test_two_letters_win_over_one_that_is_most_of_both():
@@ -78,6 +80,12 @@ def test_a_class_that_is_a_piece_of_another_falls():
     apart = [(1, y, x, 900.0) for y, x in places] + [(0, y, x + 60, 280.0) for y, x in places]
     examples = [np.array([(y, x + 60) for y, x in places]), np.array(places)]
     assert standing(candidates(*apart), examples, TYPICAL).tolist() == [True, True]
+
+
+@pytest.mark.parametrize(("broken", "two"), [(False, [1, 2]), (True, [])])
+def test_the_best_two_need_not_be_the_best_of_all_unless_type_is_broken(broken, two):
+    rivals = [np.array([1, 2]), np.array([0]), np.array([0])]
+    assert best_two(np.arange(3), np.array([500.0, 400.0, 300.0]), rivals, broken) == two
 
 
 def test_a_class_that_explains_hardly_anything_falls():

@@ -10,7 +10,17 @@ import torch
 from unblot.grid import FRAME, Grid, make_grid
 from unblot.learning.merging import merge
 from unblot.learning.seeds import LEVELS, Seed, find_seeds
-from unblot.learning.windows import evidence, fit, frames, own_shape, page_background, within
+from unblot.learning.windows import (
+    PRINTED,
+    evidence,
+    fit,
+    frames,
+    own_shape,
+    page_background,
+    stands_free,
+    whole_part,
+    within,
+)
 from unblot.model.theta import Theta
 
 PLACES = [(top, left) for top in range(60, 700, 110) for left in range(60, 800, 90)]
@@ -81,7 +91,7 @@ def test_no_ink_and_nothing_that_repeats_start_nothing():
 def learned(grid: Grid, seeds: list[Seed]) -> tuple[Theta, list, torch.Tensor]:
     log_H = page_background(grid).log_prob(grid.cells)
     theta = fit(grid, log_H, [seed.corners for seed in seeds])
-    shapes = [own_shape(theta.W[k, ..., 0].numpy(), theta.A[k].numpy(), s.part) for k, s in enumerate(seeds)]
+    shapes = [own_shape(theta.W[k, ..., 0].numpy(), theta.A[k].numpy(), s.part, False) for k, s in enumerate(seeds)]
     return within(theta, shapes), shapes, log_H
 
 
@@ -124,3 +134,38 @@ def test_halves_of_a_class_are_merged_and_different_letters_are_not(grid):
     typical = np.array([np.median(found[of_class == c]) for c in range(3)], np.float32)
     merged = merge(grid, log_H, theta, halves, shapes, typical)
     assert sorted(len(seed.corners) for seed in merged) == sorted([len(first.corners), len(second.corners)])
+
+
+def syllables(beside: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw a ring, a bar to its right or none, and other marks now on this side, now on that."""
+    ring, bar = np.zeros(FRAME, np.float32), np.zeros(FRAME, np.float32)
+    ring[18:30, 16:18] = ring[18:30, 26:28] = ring[18:20, 16:28] = ring[28:30, 16:28] = 1.0
+    bar[14:34, 34:37] = 1.0
+    cells = np.stack([np.maximum(ring, bar * beside) for _ in range(40)])
+    cells[::2, 18:30, 6:10] = 1.0
+    cells[1::2, 18:30, 44:50] = 1.0
+    return ring, bar, cells
+
+
+def test_a_piece_is_never_free_on_the_side_of_its_rest_and_takes_it_in():
+    ring, bar, cells = syllables(beside=True)
+    W, A = np.median(cells, 0), np.ones(FRAME, np.float32)
+    assert not stands_free(cells, ring > PRINTED, broken=True)
+    assert stands_free(cells, np.maximum(ring, bar) > PRINTED, broken=True)
+    assert (whole_part(W, A, ring, cells, broken=True) == np.maximum(ring, bar)).all()
+
+
+def test_a_letter_that_stands_free_stays_as_it_is():
+    ring, _, cells = syllables(beside=False)
+    assert stands_free(cells, ring > PRINTED, broken=True)
+    W = np.median(cells, 0)
+    assert (whole_part(W, np.ones(FRAME, np.float32), ring, cells, broken=True) == ring).all()
+
+
+def test_wide_letters_repeat_as_well():
+    page = np.zeros((800, 1200), np.float32)
+    for number in range(20):
+        left, top = 60 + 220 * (number % 5), 60 + 170 * (number // 5)
+        cv2.rectangle(page, (left, top), (left + 96, top + 44), 1.0, 5)  # twice as wide as high
+    seeds = find_seeds(make_grid(page, 48.0, torch.device("cpu")), 0)
+    assert [len(seed.corners) for seed in seeds] == [20]
