@@ -22,6 +22,10 @@ JOINED = 0.96  # of the parts are left, at most, where ink that fainter strokes 
 FEW = 600  # the same, where only a level is chosen
 MOST_PARTS = 100  # more teach nothing more
 TAKEN = 0.3  # of a part's ink
+FREQUENT, USUAL = (
+    0.25,
+    0.75,
+)  # a wide class is so frequent, compared with that quantile of the others: no touching letters
 
 
 @dataclass(frozen=True)
@@ -41,13 +45,16 @@ def find_seeds(
     are letters that touch, are looked at on their own: an m repeats nevertheless.
     """
     components = find_components(grid.ink, strength_at(level) * level)
-    seeds = []
-    for wide in (False, True):
+
+    def repeating(wide: bool) -> list[Seed]:
         parts = find_parts(grid.ink, components, wide)
         if taken is not None:
             parts = parts[(_share(parts, grid, taken) < TAKEN) & ~_crumbs(parts, grid)]
-        seeds += seeds_of(grid, parts, seed)
-    return seeds
+        return seeds_of(grid, parts, seed)
+
+    seeds = repeating(wide=False)
+    usual = np.quantile([len(s.corners) for s in seeds], USUAL) if seeds else 0
+    return seeds + [s for s in repeating(wide=True) if len(s.corners) >= FREQUENT * usual]
 
 
 def seeds_of(grid: Grid, parts: Parts, seed: int) -> list[Seed]:
