@@ -35,7 +35,7 @@ ALONE = 6  # cells around a small mark that hold no other
 CROWDED = 0.05  # of the cells around a small mark that have ink
 INKED = 0.4
 NEAR, FAR = 5, 9  # cells beside a character that are its own where it is free, FAR where type is broken
-NOW_AND_THEN, ALWAYS = 0.1, 0.95  # of a class's examples
+NOW_AND_THEN, ALWAYS = 0.05, 0.95  # of a class's examples
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def evidence(
 def own_shape(
     W: Float[np.ndarray, "P1 P2"], A: Float[np.ndarray, "P1 P2"], part: Float[np.ndarray, "P1 P2"], broken: bool
 ) -> Shape | None:
-    """Grow a part to its character: the pieces close by, above or below it that are as reliably there.
+    """Grow a part to its character: the pieces above or below that are as reliably there, or close by in broken type.
 
     None where type is broken and most of what is reliable lies farther away: the part is one of a larger character.
     """
@@ -107,7 +107,7 @@ def own_shape(
     if not own.any():
         return None
     solid = _solid(W, A, own)
-    own = _with_pieces(own, solid, GAP)
+    own = _with_pieces(own, solid, GAP if broken else 0)
     return None if broken and (solid & ~grown(own, 2)).sum() > own.sum() else shape_of(own)
 
 
@@ -118,17 +118,19 @@ def whole_part(
     cells: Float[np.ndarray, "N P1 P2"],
     broken: bool,
 ) -> Float[np.ndarray, "P1 P2"]:
-    """Give a part that never stands free what all of its examples have within reach, if it stands free then.
+    """Give a part that never stands free the pieces close by, and all that its examples have within reach.
 
-    So the two halves of a Hangul syllable come together, however far apart they are.
+    The latter only if it stands free then. So the two halves of a Hangul syllable come together, however far apart
+    they are.
     """
     own = part > PRINTED
     if not own.any() or stands_free(cells, own, broken):
         return part
-    own = _with_pieces(own, _solid(W, A, own), GAP)
-    always = _solid(W, A, own) & ((cells > PRINTED).mean(0) > ALWAYS)
-    more = _with_pieces(own, always, reach_of(broken))
-    return np.where(more, np.maximum(part, W), part) if stands_free(cells, more, broken) else part
+    solid = _solid(W, A, own)
+    own = _with_pieces(own, solid, GAP)
+    always = solid & ((cells > PRINTED).mean(0) > ALWAYS)
+    more = _with_pieces(own, always, _reach(broken))
+    return np.where(more if stands_free(cells, more, broken) else own, np.maximum(part, W), part)
 
 
 def _solid(
@@ -143,14 +145,15 @@ def stands_free(cells: Float[np.ndarray, "N P1 P2"], own: Bool[np.ndarray, "P1 P
 
     A character has, a piece of one never where the rest of it is.
     """
-    inked, around = cells > INKED, grown(own, reach_of(broken)) & ~grown(own, 1)
+    inked, around = cells > INKED, grown(own, _reach(broken)) & ~grown(own, 1)
     behind = [np.maximum.accumulate(own, axis) for axis in (0, 1)]
     ahead = [np.flip(np.maximum.accumulate(np.flip(own, axis), axis), axis) for axis in (0, 1)]
     sides = [around & one & ~other for a, b in zip(behind, ahead, strict=True) for one, other in ((a, b), (b, a))]
-    return all((inked[:, side].sum(1) < SPECK).mean() >= NOW_AND_THEN for side in sides)
+    least = max(2, NOW_AND_THEN * len(cells))
+    return all((inked[:, side].sum(1) < SPECK).sum() >= least for side in sides)
 
 
-def reach_of(broken: bool) -> int:
+def _reach(broken: bool) -> int:
     """Give the cells beside a part in which the rest of its character would be."""
     return FAR if broken else NEAR
 
