@@ -22,10 +22,7 @@ JOINED = 0.96  # of the parts are left, at most, where ink that fainter strokes 
 FEW = 600  # the same, where only a level is chosen
 MOST_PARTS = 100  # more teach nothing more
 TAKEN = 0.3  # of a part's ink
-FREQUENT, USUAL = (
-    0.25,
-    0.75,
-)  # a wide class is so frequent, compared with that quantile of the others: no touching letters
+FREQUENT = 0.25  # of the others' median count that a wide class has: touching letters are less frequent
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ def find_seeds(
         return seeds_of(grid, parts, seed)
 
     seeds = repeating(wide=False)
-    usual = np.quantile([len(s.corners) for s in seeds], USUAL) if seeds else 0
+    usual = np.median([len(s.corners) for s in seeds]) if seeds else 0
     return seeds + [s for s in repeating(wide=True) if len(s.corners) >= FREQUENT * usual]
 
 

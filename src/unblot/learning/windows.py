@@ -118,10 +118,10 @@ def whole_part(
     cells: Float[np.ndarray, "N P1 P2"],
     broken: bool,
 ) -> Float[np.ndarray, "P1 P2"]:
-    """Give a part that never stands free the pieces close by, and all that its examples have within reach.
+    """Give a part that never stands free what all of its examples have within reach, if it stands free then.
 
-    The latter only if it stands free then. So the two halves of a Hangul syllable come together, however far apart
-    they are.
+    So the two halves of a Hangul syllable come together, however far apart they are. If not, it gets the pieces close
+    by, as `own_shape` gives them in broken type.
     """
     own = part > PRINTED
     if not own.any() or stands_free(cells, own, broken):
@@ -130,7 +130,9 @@ def whole_part(
     own = _with_pieces(own, solid, GAP)
     always = solid & ((cells > PRINTED).mean(0) > ALWAYS)
     more = _with_pieces(own, always, _reach(broken))
-    return np.where(more if stands_free(cells, more, broken) else own, np.maximum(part, W), part)
+    if not stands_free(cells, more, broken):
+        more = own & ~np.array(broken)
+    return np.where(more, np.maximum(part, W), part)
 
 
 def _solid(
