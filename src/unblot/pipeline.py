@@ -135,7 +135,7 @@ def _inks(pages: list[Page], method: str) -> list[np.ndarray]:
 
 def _learn(inks: list[np.ndarray], settings: Settings, device: torch.device, watch: Watch, clock: Clock) -> Model:
     if settings.method == "page":
-        model = learn_whole(inks, settings.schedule.classes, settings.threshold, settings.seed, device, watch)
+        model = learn_whole(inks, settings.schedule.classes, settings.threshold, device, watch)
         clock.lap("learning")
         return model
     lesson = Lesson(settings.schedule, settings.bank, settings.threshold, settings.seed)

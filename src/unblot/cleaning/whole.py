@@ -17,7 +17,7 @@ from unblot.cleaning.reread import DOUBT, reread
 from unblot.cleaning.stamps import agreement, settle, settled
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
-from unblot.detection.contest import View, contest, crowded, pieces, view
+from unblot.detection.contest import View, contest, crowded, view
 from unblot.detection.lines import find_lines, on_a_line
 from unblot.detection.owners import SURE, Ink, find_rivals, owners, standing_classes
 from unblot.detection.strokes import on_a_stroke, stroke_classes
@@ -74,24 +74,19 @@ def learn_whole(
     inks: list[Float[np.ndarray, "_ _"]],
     most: int | None,
     threshold: float,
-    seed: int,
     device: torch.device,
     watch: Watch,
 ) -> Model:
     """Learn the characters that repeat on pages, given as their ink; `most` classes, if that is given."""
     grid, height = _all_pages(inks, device)
     watch(Progress("features", 1, 1))
-    words = find_joined(grid.ink, find_components(grid.ink, LEVELS[0]), seed)
-    joined = words is not None
-    level = LEVELS[0] if joined else best_level(grid, seed)
-    strength, type_ = strength_at(level), Type(joined, level < LEVELS[0])
+    words = find_joined(grid.ink, find_components(grid.ink, LEVELS[0]))
+    level = best_level(grid) if words is None else LEVELS[0]
+    strength, type_ = strength_at(level), Type(words is not None, level < LEVELS[0])
     grid = strengthened(grid, strength)
     background = page_background(grid)
     log_H = background.log_prob(grid.cells)
-    if words is None:
-        seeds = _whole_parts(grid, log_H, find_seeds(grid, seed, level), type_)
-    else:
-        seeds = seeds_of(grid, words, seed)
+    seeds = seeds_of(grid, words) if words is not None else _whole_parts(grid, log_H, find_seeds(grid, level), type_)
     if not seeds:
         raise NothingFoundError(f"nothing on the page repeats; {NOTHING}")
     watch(Progress("learning", 1, ROUNDS + 2, f"{len(seeds)} shapes that repeat"))
@@ -100,22 +95,22 @@ def learn_whole(
         found, shapes, worth = _instances(grid, log_H, seeds, threshold, type_, taken)
         watch(Progress("learning", 2 + again, ROUNDS + 2, f"{len(found.c)} characters"))
         taught, taught_shapes = _taught(*together(found, shapes, worth), most)
-        seeds = taught if joined else split(grid, taught, taught_shapes)
+        seeds = taught if type_.joined else split(grid, taught, taught_shapes)
         if again == 0 and type_.broken:
             taken = _taken(grid, found, shapes)
-            seeds += find_seeds(grid, seed, level, taken)
+            seeds += find_seeds(grid, level, taken)
         if len(seeds) == len(taught):
             break
     if not seeds:
         raise NothingFoundError(f"no characters that repeat were found; {NOTHING}")
-    theta, seeds, shapes = (_patterns if joined else _merged)(grid, log_H, seeds, type_)
+    theta, seeds, shapes = (_patterns if type_.joined else _merged)(grid, log_H, seeds, type_)
     own = torch.from_numpy(np.stack([shape.own for shape in shapes]))
     watch(Progress("learning", 1, 1, "done"))
     return Model(
         theta,
         background,
         FRAME,
-        InkCells(height, strength, joined),
+        InkCells(height, strength, type_.joined),
         torch.arange(theta.C),
         torch.where(own, theta.W[..., 0].cpu().clamp_min(FAINTEST), 0),
         torch.tensor([shape.box for shape in shapes]),
@@ -130,8 +125,8 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     grid = make_grid(found_ink, height, model.theta.W.device, model.bank.strength)
     log_H = model.background.log_prob(grid.cells)
     watch(Progress("detection", 1, 3))
-    readings, typical = find_candidates(grid, log_H, model.theta), _plain(model.typical)
-    own = _plain(model.pictures) > 0
+    own, typical = _plain(model.pictures) > 0, _plain(model.typical)
+    readings = find_candidates(grid, log_H, model.theta)
     found = readings[(readings.evidence > _least(readings, typical)) & (readings.quality > threshold)]
     if not model.bank.joined:
         found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, own)]
@@ -271,8 +266,7 @@ def _instances(
     sure = found.evidence > SURE * worth[found.c]
     allowed = standing & (_mostly(chosen, worth)[found.c] | (free[found.c] & sure))
     if not type_.joined:
-        parts = stroke_classes(page, chosen, own) | (pieces(seen, chosen) & ~free)
-        allowed &= ~on_a_stroke(page, found, own) & ~parts[found.c]
+        allowed &= ~on_a_stroke(page, found, own) & ~stroke_classes(page, chosen, own)[found.c]
     return found[winners(allowed)], shapes, worth
 
 

@@ -26,7 +26,6 @@ CLOSE = 0.4  # of the evidence of those that hold its ink that a rival must have
 MOST_RIVALS = 2  # at once
 SHOWN = 0.4  # of the ink of a cell
 LEAST_SHOWN = 0.7  # of the ink that its class shows usually, where no neighbour owns it
-INSIDE = 0.03  # more of the cells around a class's ink, than those of most, that other characters own
 AROUND = 4  # cells around what rivals cover
 OUTSIDE = 8  # cells of ink that go on there
 TURNS = 5
@@ -139,20 +138,6 @@ def _shown(view: View, held: Candidates, owned: Int[np.ndarray, "G1 G2"]) -> Boo
         share[k] = alone[view.own[c]].mean()
     usual = {c: np.median(share[held.c == c]) for c in np.unique(held.c)}
     return np.asarray(share > LEAST_SHOWN * np.array([usual[c] for c in held.c]))
-
-
-def pieces(view: View, chosen: Candidates) -> Bool[np.ndarray, " C"]:
-    """Tell the classes that stand in other characters' ink: pieces of these, where they should stand alone."""
-    owned = np.zeros(view.cells.shape, np.int16)
-    for c, corner in zip(chosen.c, chosen.corner, strict=True):
-        owned[_frame(corner)] += view.near[c]
-    inside = [
-        (owned[_frame(corner)] > view.near[c])[view.A[c] > 0].mean()
-        for c, corner in zip(chosen.c, chosen.corner, strict=True)
-    ]
-    count = np.bincount(chosen.c, minlength=len(view.near))
-    share = np.bincount(chosen.c, inside, len(view.near)) / np.maximum(count, 1)
-    return np.asarray(share > INSIDE + np.median(share[count > 0])) if count.any() else count > 0
 
 
 def _ahead(

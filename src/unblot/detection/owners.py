@@ -10,6 +10,7 @@ from scipy.spatial import cKDTree
 
 from unblot.detection.candidates import Candidates
 from unblot.grid import FRAME
+from unblot.learning.windows import SMALL
 
 SHARED = 0.3  # of a character's own ink that may have another owner
 MOST_TURNS = 10
@@ -164,9 +165,11 @@ def standing_classes(
 ) -> Bool[np.ndarray, " C"]:
     """Tell the classes that find their own examples again, and are not a piece of a larger character there.
 
-    Those that others explain fall, the least worth first. Classes that stand free are no pieces.
+    Those that others explain fall, the least worth first. Only small marks that do not stand free are taken for pieces:
+    an i is covered by whatever has two stems wherever another stem is close.
     """
     standing = np.asarray((worth > COST) & ~_pairs(found, rivals, examples, worth, broken))
+    small = np.array([ink.cells.sum() < SMALL for ink in inks])
     while True:
         allowed = standing[found.c]
         left, mine = found[allowed], found[owners(found, worth, rivals, allowed, 0)]
@@ -174,7 +177,7 @@ def standing_classes(
             c
             for c in np.nonzero(standing)[0]
             if _again(mine.corner[mine.c == c], examples[c]) < FOUND_AGAIN
-            or (not free[c] and _piece(int(c), left, inks, examples[c]) > PIECE)
+            or (small[c] and not free[c] and _piece(int(c), left, inks, examples[c]) > PIECE)
         ]
         if not fallen:
             return standing

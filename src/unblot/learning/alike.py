@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from unblot.learning.cutouts import representatives
 from unblot.learning.parts import Parts
 
-MOST = 1500  # parts compared with each other
+MOST = 4000  # parts compared with each other
 MOST_CLASSES = 150
 DIFFERENT = 0.6  # correlation of parts that have nothing to do with each other
 ALIKE = 0.8  # correlation of a part with its class's first
@@ -18,11 +18,11 @@ LEAST_PARTS = 4  # fewer are no repetition
 SHIFTS = 2  # pairs of cells by which two parts may be moved against each other
 
 
-def first_ones(parts: Parts, seed: int, most: int = MOST) -> tuple[Int[np.ndarray, " C"], float]:
+def first_ones(parts: Parts, most: int = MOST) -> tuple[Int[np.ndarray, " C"], float]:
     """Choose the parts that start a class; give also the area of all parts as far as they are like one of these."""
     if len(parts) < LEAST_PARTS:
         return np.zeros(0, int), 0.0
-    some = np.sort(np.random.default_rng(seed).permutation(len(parts))[:most])
+    some = np.unique(np.linspace(0, len(parts) - 1, most).astype(int))
     alike = np.clip((correlate(parts.alone[some], parts.alone[some])[0] - DIFFERENT) / (1 - DIFFERENT), 0, 1) ** 2
     chosen = representatives(alike, MOST_CLASSES, LEAST_GAIN)
     np.fill_diagonal(alike, 0)

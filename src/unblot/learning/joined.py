@@ -45,7 +45,7 @@ class Piece:
         return Piece(self.left, other.right, self.members + other.members)
 
 
-def find_joined(ink: Float[np.ndarray, "H W"], components: Components, seed: int) -> Parts | None:
+def find_joined(ink: Float[np.ndarray, "H W"], components: Components) -> Parts | None:
     """Find the characters of joined writing; None where most stand apart, or pieces of words hardly repeat."""
     area = components.stats[:, cv2.CC_STAT_AREA]
     held, apart = (area[numbers].sum() for numbers in (_words(components.stats, WIDEST), likely(components.stats)))
@@ -53,7 +53,7 @@ def find_joined(ink: Float[np.ndarray, "H W"], components: Components, seed: int
         return None
     cut = _cut(components, _words(components.stats, 0.0))
     pieces = [piece for word in cut for piece in word]
-    likeness, nearest = _nearest(_drawn(ink, components, pieces), seed)
+    likeness, nearest = _nearest(_drawn(ink, components, pieces))
     if np.quantile(likeness, FEW) < REPEATED:
         return None
     classes = iter(np.where(likeness > ALIKE, nearest, -1).tolist())
@@ -155,9 +155,9 @@ def _drawn(ink: Float[np.ndarray, "H W"], components: Components, pieces: list[P
     return draw_parts(ink, components.label, places)
 
 
-def _nearest(parts: Parts, seed: int) -> tuple[Float[np.ndarray, " M"], Int[np.ndarray, " M"]]:
+def _nearest(parts: Parts) -> tuple[Float[np.ndarray, " M"], Int[np.ndarray, " M"]]:
     """Give how like each part is to the first one of the class that it is most like, and that class."""
-    first, _ = first_ones(parts, seed)
+    first, _ = first_ones(parts)
     if not len(first):
         return np.zeros(max(1, len(parts)), np.float32), np.zeros(max(1, len(parts)), int)
     likeness, _ = correlate(parts.alone[first], parts.alone)

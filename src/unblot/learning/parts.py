@@ -20,6 +20,8 @@ SEAM = 4  # pixels around a part whose faint ink still is its own
 STACK = 0.3  # of a character's height: the widest gap between a letter and its dots
 SMALLER = 0.6  # area of a dot, of its letter's, at most
 ABOVE = 0.5  # share of its width that a dot has above or below its letter
+TWIN = 0.5  # of a character's height: the largest strokes that stand in twos, as those of a quotation mark do
+EVEN = 0.1  # of a character's height by which their upper and lower ends may differ
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,11 @@ def find_components(ink: Float[np.ndarray, "H W"], level: float) -> Components:
 def find_parts(ink: Float[np.ndarray, "H W"], components: Components, wide: bool = False) -> Parts:
     """Find the components that may be characters, or `wide` ones.
 
-    What is small and stands close above or below a larger part, as dots do, belongs to it.
+    What is small and stands close above or below a larger part, as dots do, belongs to it. Small marks in twos are one.
     """
     stats = components.stats
     numbers = likely(stats, WIDER if wide else WIDEST)
-    owner = _owner(stats[numbers])
+    owner = _twins(stats[numbers], _owner(stats[numbers]))
     places = []
     for first in np.unique(owner):
         members = numbers[owner == first]
@@ -119,6 +121,25 @@ def _owner(stats: Int[np.ndarray, "M 5"]) -> Int[np.ndarray, " M"]:
     for _ in range(3):
         owner = owner[owner]
     return owner
+
+
+def _twins(stats: Int[np.ndarray, "M 5"], owner: Int[np.ndarray, " M"]) -> Int[np.ndarray, " M"]:
+    """Let small marks that stand even and close side by side belong to the left one, if they belong to no letter."""
+    left, top, width, height, _ = stats.T
+    lone = (owner == np.arange(len(owner))) & (np.bincount(owner, minlength=len(owner)) == 1)
+    small = np.nonzero(lone & (np.maximum(width, height) < TWIN * HEIGHT))[0]
+    small = small[np.argsort(left[small], kind="stable")]
+    twins = owner.copy()
+    for n, one in enumerate(small):
+        for other in small[n + 1 :]:
+            gap = left[other] - left[one] - width[one]
+            if gap >= STACK * HEIGHT:
+                break
+            ends = top[other] - top[one], top[other] + height[other] - top[one] - height[one]
+            if twins[one] == one and gap >= 0 and max(map(abs, ends)) < EVEN * HEIGHT:
+                twins[other] = one
+                break
+    return twins
 
 
 def _alone(ink: np.ndarray, labels: np.ndarray, members: np.ndarray, place: tuple[int, int, int, int]) -> np.ndarray:

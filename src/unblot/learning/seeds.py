@@ -33,9 +33,7 @@ class Seed:
     part: Float[np.ndarray, "P1 P2"]
 
 
-def find_seeds(
-    grid: Grid, seed: int, level: float = LEVELS[0], taken: Bool[np.ndarray, "G1 G2"] | None = None
-) -> list[Seed]:
+def find_seeds(grid: Grid, level: float = LEVELS[0], taken: Bool[np.ndarray, "G1 G2"] | None = None) -> list[Seed]:
     """Find the parts of the ink that repeat, the grid being as strong as it takes for ink of a level to count.
 
     Where some of the grid is taken, parts whose ink lies there start nothing, nor do crumbs. Wide parts, most of which
@@ -47,16 +45,16 @@ def find_seeds(
         parts = find_parts(grid.ink, components, wide)
         if taken is not None:
             parts = parts[(_share(parts, grid, taken) < TAKEN) & ~_crumbs(parts, grid)]
-        return seeds_of(grid, parts, seed)
+        return seeds_of(grid, parts)
 
     seeds = repeating(wide=False)
     usual = np.median([len(s.corners) for s in seeds]) if seeds else 0
     return seeds + [s for s in repeating(wide=True) if len(s.corners) >= FREQUENT * usual]
 
 
-def seeds_of(grid: Grid, parts: Parts, seed: int) -> list[Seed]:
+def seeds_of(grid: Grid, parts: Parts) -> list[Seed]:
     """Start a class with the parts that are like each other."""
-    first, _ = first_ones(parts, seed)
+    first, _ = first_ones(parts)
     if not len(first):
         return []
     likeness, shift = correlate(parts.alone[first], parts.alone)
@@ -88,7 +86,7 @@ def _crumbs(parts: Parts, grid: Grid) -> Bool[np.ndarray, " M"]:
     return np.asarray(faint | ~np.array(stands, bool))
 
 
-def best_level(grid: Grid, seed: int) -> float:
+def best_level(grid: Grid) -> float:
     """Choose how faint the ink may be that holds a part together.
 
     The best level is where the parts that are like others cover most of the page: a whole letter covers more than its
@@ -100,7 +98,7 @@ def best_level(grid: Grid, seed: int) -> float:
         strength = strength_at(level)
         ink = stronger(grid.ink, strength)
         parts = find_parts(ink, find_components(ink, strength * level))
-        covered[level], count[level] = first_ones(parts, seed, FEW)[1], len(parts)
+        covered[level], count[level] = first_ones(parts, FEW)[1], len(parts)
     best = max(LEVELS, key=lambda level: covered[level])
     broken = covered[best] > FAINT * covered[LEVELS[0]] and count[best] < JOINED * count[LEVELS[0]]
     return best if broken else LEVELS[0]

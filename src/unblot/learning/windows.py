@@ -131,7 +131,7 @@ def whole_part(
     always = solid & ((cells > PRINTED).mean(0) > ALWAYS)
     more = _with_pieces(own, always, _reach(broken))
     if not stands_free(cells, more, broken):
-        more = own & ~np.array(broken)
+        more = np.zeros_like(own) if broken else own
     return np.where(more, np.maximum(part, W), part)
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from unblot.detection.candidates import Candidates
-from unblot.detection.contest import contest, crowded, pieces, view
+from unblot.detection.contest import contest, crowded, view
 from unblot.detection.owners import Ink, find_rivals
 from unblot.detection.together import together
 from unblot.grid import FRAME, Grid
@@ -96,16 +96,6 @@ def test_ink_that_a_neighbour_owns_speaks_for_nobody():
     cells = drawn(N, (30, 30), (30, 46))
     rows = ((N, 30, 30), (N, 30, 46), (STEM, 30, 42))
     assert Page(cells).winners([0, 1, 2], *rows) == [0, 1]  # the third is a piece of the second's own ink
-
-
-def test_classes_that_stand_in_others_are_pieces():
-    page = Page(drawn(N, (30, 30), (30, 80), (30, 130)))
-    places = [30, 80, 130]
-    found = page.candidates(*((N, 30, x) for x in places), *((STEM, 30, x + 10) for x in places))
-    seen = view(page.cells, page.log_H, page.theta, page.own)
-    assert pieces(seen, found).tolist() == [False, False, True]
-    alone = page.candidates(*((N, 30, x) for x in places), *((STEM, 90, x) for x in places))
-    assert not pieces(seen, alone).any()
 
 
 def test_a_small_mark_stands_alone():

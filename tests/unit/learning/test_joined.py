@@ -71,17 +71,17 @@ def word_page() -> tuple[np.ndarray, Components, list[tuple[str, int, int]]]:
 
 def test_letters_that_stand_apart_and_handwriting_are_no_joined_writing():
     page = written(apart=True)[0]
-    assert find_joined(page, find_components(page, 0.4), 0) is None
-    assert find_joined(np.zeros_like(page), find_components(np.zeros_like(page), 0.4), 0) is None
+    assert find_joined(page, find_components(page, 0.4)) is None
+    assert find_joined(np.zeros_like(page), find_components(np.zeros_like(page), 0.4)) is None
     page = handwritten()
-    assert find_joined(page, find_components(page, 0.4), 0) is None
+    assert find_joined(page, find_components(page, 0.4)) is None
     with pytest.raises(NothingFoundError):
-        learn_whole([page], None, 0.5, 0, torch.device("cpu"), silent)
+        learn_whole([page], None, 0.5, torch.device("cpu"), silent)
 
 
 def test_every_letter_is_one_part_with_its_second_piece_and_its_dot(word_page):
     page, components, truth = word_page
-    parts = find_joined(page, components, 0)
+    parts = find_joined(page, components)
     assert parts is not None
     assert len(parts) == pytest.approx(len(truth), rel=0.02)
     lowest = {"r": 37, "b": 46, "t": 40, "d": 53}
@@ -96,7 +96,7 @@ def test_every_letter_is_one_part_with_its_second_piece_and_its_dot(word_page):
 
 def test_a_page_of_joined_writing_is_read(word_page):
     page, _, truth = word_page
-    model = learn_whole([page], None, 0.5, 0, torch.device("cpu"), silent)
+    model = learn_whole([page], None, 0.5, torch.device("cpu"), silent)
     found = find_whole(page, model, 0.5, silent)
     assert len(LETTERS) == model.theta.C
     assert len(found) == pytest.approx(len(truth), rel=0.03)

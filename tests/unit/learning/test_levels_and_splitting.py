@@ -36,7 +36,7 @@ def laid_out(hairline: float, upside_down: list[bool]) -> Grid:
 def test_faint_hairlines_hold_letters_together_where_that_makes_them_repeat():
     upright = [False] * len(PLACES)
     faint = laid_out(0.2, upright)
-    level = best_level(faint, 0)
+    level = best_level(faint)
     assert level < 0.2
     widths = {
         name: find_parts(faint.ink, find_components(faint.ink, at)).box
@@ -56,13 +56,13 @@ def test_faint_smears_that_join_letters_by_chance_do_not_count():
         start, end = (top, left), (top + int(rng.integers(-60, 60)), left + int(rng.integers(40, 120)))
         smear = cv2.line(np.zeros_like(page), start[::-1], end[::-1], 0.25, int(rng.integers(4, 12)))
         page = np.maximum(page, smear)
-    assert best_level(make_grid(page, 48.0, torch.device("cpu")), 0) == LEVELS[0]
+    assert best_level(make_grid(page, 48.0, torch.device("cpu"))) == LEVELS[0]
 
 
 def test_a_class_of_two_letters_is_split_and_a_class_of_one_is_not():
     turned = [k % 3 == 0 for k in range(len(PLACES))]
     grid = laid_out(0.7, turned)
-    seeds = find_seeds(grid, 0)
+    seeds = find_seeds(grid)
     corners = np.concatenate([seed.corners for seed in seeds])
     whole = np.median([seed.part for seed in seeds], axis=0)
     shape = Shape(whole > 0.3, (0, 0, FRAME[1], FRAME[0]))

@@ -9,6 +9,7 @@ import torch
 
 from unblot.grid import FRAME, Grid, make_grid
 from unblot.learning.merging import merge
+from unblot.learning.parts import find_components, find_parts
 from unblot.learning.seeds import LEVELS, Seed, find_seeds
 from unblot.learning.windows import (
     PRINTED,
@@ -45,21 +46,33 @@ def grid() -> Grid:
 
 
 def test_both_letters_start_a_class_and_the_dot_comes_with_its_stem(grid):
-    seeds = find_seeds(grid, 0)
+    seeds = find_seeds(grid)
     assert len(seeds) == 2
     heights = sorted(int(np.ptp(np.nonzero((seed.part > 0.5).any(1))[0])) + 1 for seed in seeds)
     assert heights == [pytest.approx(20, abs=2), pytest.approx(24, abs=2)]
     assert sum(len(seed.corners) for seed in seeds) > 0.6 * len(PLACES)
 
 
+@pytest.mark.parametrize(("gap", "down", "wide"), [(6, 0, 22), (6, 12, 8), (24, 0, 8)])
+def test_two_small_strokes_even_and_close_side_by_side_are_one_part(gap, down, wide):
+    page = np.zeros((300, 900), np.float32)
+    for left in range(60, 840, 90):
+        page[60:78, left : left + 8] = 1
+        page[60 + down : 78 + down, left + 8 + gap : left + 16 + gap] = 1
+        ring(page, 160, left)
+    parts = find_parts(page, find_components(page, 0.4))
+    top, left, bottom, right = parts.box.T
+    assert set((right - left)[bottom - top < 40]) == {wide}
+
+
 def test_parts_that_are_taken_start_nothing(grid):
-    rings = max(find_seeds(grid, 0), key=lambda seed: int(np.ptp(np.nonzero((seed.part > 0.5).any(0))[0])))
+    rings = max(find_seeds(grid), key=lambda seed: int(np.ptp(np.nonzero((seed.part > 0.5).any(0))[0])))
     taken = np.zeros(grid.shape, bool)
     for row, column in rings.corners:
         taken[row : row + FRAME[0], column : column + FRAME[1]] |= rings.part > 0.2
-    (left,) = find_seeds(grid, 0, taken=taken)
+    (left,) = find_seeds(grid, taken=taken)
     assert np.abs(left.corners[:, None] - rings.corners[None]).max(2).min() > 10
-    assert find_seeds(grid, 0, taken=np.ones(grid.shape, bool)) == []
+    assert find_seeds(grid, taken=np.ones(grid.shape, bool)) == []
 
 
 def test_of_what_is_left_crumbs_of_letters_and_faint_spots_start_nothing():
@@ -73,19 +86,19 @@ def test_of_what_is_left_crumbs_of_letters_and_faint_spots_start_nothing():
         else:
             cv2.circle(page, (left + 70, top + 28), 4, 0.2, -1)
     grid = make_grid(page, 48.0, torch.device("cpu"))
-    (rings,) = (seed for seed in find_seeds(grid, 0) if np.ptp(np.nonzero((seed.part > 0.5).any(0))[0]) > 10)
+    (rings,) = (seed for seed in find_seeds(grid) if np.ptp(np.nonzero((seed.part > 0.5).any(0))[0]) > 10)
     taken = np.zeros(grid.shape, bool)
     for row, column in rings.corners:
         taken[row : row + FRAME[0], column : column + FRAME[1]] |= rings.part > 0.2
-    (dots,) = find_seeds(grid, 0, LEVELS[1], taken)
+    (dots,) = find_seeds(grid, LEVELS[1], taken)
     assert len(dots.corners) == sum(number % 3 == 1 for number in range(len(PLACES)))
 
 
 def test_no_ink_and_nothing_that_repeats_start_nothing():
     blank = np.zeros((300, 300), np.float32)
-    assert find_seeds(make_grid(blank, 48.0, torch.device("cpu")), 0) == []
+    assert find_seeds(make_grid(blank, 48.0, torch.device("cpu"))) == []
     blank[100:140, 100:130] = 1
-    assert find_seeds(make_grid(blank, 48.0, torch.device("cpu")), 0) == []
+    assert find_seeds(make_grid(blank, 48.0, torch.device("cpu"))) == []
 
 
 def learned(grid: Grid, seeds: list[Seed]) -> tuple[Theta, list, torch.Tensor]:
@@ -96,7 +109,7 @@ def learned(grid: Grid, seeds: list[Seed]) -> tuple[Theta, list, torch.Tensor]:
 
 
 def test_patterns_are_the_letters_and_their_evidence_is_at_their_places(grid):
-    seeds = find_seeds(grid, 0)
+    seeds = find_seeds(grid)
     theta, shapes, log_H = learned(grid, seeds)
     for c, (seed, shape) in enumerate(zip(seeds, shapes, strict=True)):
         ink = theta.W[c, ..., 0].numpy()[shape.own]
@@ -114,7 +127,7 @@ def test_evidence_of_the_page_is_that_of_the_window_alone(grid):
     from unblot.inference.estep import posterior_on
     from unblot.model.likelihood import terms
 
-    seeds = find_seeds(grid, 0)
+    seeds = find_seeds(grid)
     theta, _, log_H = learned(grid, seeds)
     corners = seeds[1].corners[:5]
     batch = frames(grid, log_H, corners)
@@ -126,7 +139,7 @@ def test_evidence_of_the_page_is_that_of_the_window_alone(grid):
 
 
 def test_halves_of_a_class_are_merged_and_different_letters_are_not(grid):
-    first, second = find_seeds(grid, 0)
+    first, second = find_seeds(grid)
     halves = [Seed(first.corners[0::2], first.part), Seed(first.corners[1::2], first.part), second]
     theta, shapes, log_H = learned(grid, halves)
     of_class = np.repeat(np.arange(3), [len(s.corners) for s in halves])
@@ -167,5 +180,5 @@ def test_wide_letters_repeat_as_well():
     for number in range(20):
         left, top = 60 + 220 * (number % 5), 60 + 170 * (number // 5)
         cv2.rectangle(page, (left, top), (left + 96, top + 44), 1.0, 5)  # twice as wide as high
-    seeds = find_seeds(make_grid(page, 48.0, torch.device("cpu")), 0)
+    seeds = find_seeds(make_grid(page, 48.0, torch.device("cpu")))
     assert [len(seed.corners) for seed in seeds] == [20]
