@@ -132,11 +132,11 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
         found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, own)]
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
     inks = [_ink(Shape(ink, tuple(box))) for ink, box in zip(own, model.boxes.tolist(), strict=True)]
-    seen = view(grid.cells, log_H, model.theta, own)
-    if model.bank.strength > 1:
+    seen, broken = view(grid.cells, log_H, model.theta, own), model.bank.strength > 1
+    if broken:
         found = found[~crowded(seen, found)]
     rivals = find_rivals(found, inks)
-    chosen = _winners(seen, found, rivals, typical, model.bank.strength > 1)
+    chosen = _winners(seen, found, rivals, typical, broken)
     chosen = chosen[~_specks(found[chosen], typical, own)]
     character = _plain(model.character)
     probability, runners_up = probabilities(found[chosen], readings, inks, character, typical)
@@ -157,6 +157,7 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     at_home, stamps = settle(detail, characters, model)
     close, alike = look_closely(detail, at_home, stamps, tall), agreement(detail, at_home, stamps)
     held, several = dict(zip(chosen[likely].tolist(), at_home, strict=True)), mixed(alike)
+    unsure = several | (set(_small(own).nonzero()[0].tolist()) if broken else set())  # a comma may have lost its tail
     again = reread(close, held, found, rivals, several, lambda k: settled(detail, read(k), stamps[int(found.c[k])]))
     limits = likely_at_most(close, [each.character for each in again], tall)
     watch(Progress("detection", 3, 3, "done"))
@@ -164,7 +165,7 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     for each, limit in zip(again, limits, strict=True):
         one = each.character
         if limit > 0 and alike[one.c] > AGREED:
-            p = min(each.probability, limit, DOUBT if one.c in several else 1.0)
+            p = min(each.probability, limit, DOUBT if one.c in unsure else 1.0)
             result.append(replace(one, box=grid.on_page(one.box), posterior=p))
     return result
 
@@ -263,8 +264,9 @@ def _instances(
     if taken is not None:
         standing &= ~_intruders(taken, seeds, own, chosen)[found.c]
         chosen = found[winners(standing)]
+    surely = free & _mostly(chosen[chosen.evidence > SURE * worth[chosen.c]], worth)
     sure = found.evidence > SURE * worth[found.c]
-    allowed = standing & (_mostly(chosen, worth)[found.c] | (free[found.c] & sure))
+    allowed = standing & (_mostly(chosen, worth)[found.c] | (surely[found.c] & sure))
     if not type_.joined:
         allowed &= ~on_a_stroke(page, found, own) & ~stroke_classes(page, chosen, own)[found.c]
     return found[winners(allowed)], shapes, worth
@@ -343,8 +345,13 @@ def _specks(
     found: Candidates, typical: Float[np.ndarray, " C"], own: Bool[np.ndarray, "C P1 P2"]
 ) -> Bool[np.ndarray, " S"]:
     """Tell the small marks beside the lines, where the page has lines: dirt, whatever they look like."""
-    level, small = _level(found, typical), own.sum((1, 2)) < SMALL
-    return np.zeros(len(found.c), bool) if level is None else np.asarray(small[found.c] & ~level)
+    level = _level(found, typical)
+    return np.zeros(len(found.c), bool) if level is None else np.asarray(_small(own)[found.c] & ~level)
+
+
+def _small(own: Bool[np.ndarray, "C P1 P2"]) -> Bool[np.ndarray, " C"]:
+    """Tell the classes that have little ink, as dots and dashes."""
+    return np.asarray(own.sum((1, 2)) < SMALL)
 
 
 def _taught(

@@ -28,6 +28,7 @@ SHOWN = 0.4  # of the ink of a cell
 LEAST_SHOWN = 0.7  # of the ink that its class shows usually, where no neighbour owns it
 AROUND = 4  # cells around what rivals cover
 OUTSIDE = 8  # cells of ink that go on there
+OVERLAP = 4.0  # evidence against a reading for each cell of its ink that a neighbour owns: characters do not overlap
 TURNS = 5
 
 
@@ -89,7 +90,7 @@ def contest(
 ) -> Int[np.ndarray, " t"]:
     """Let chosen candidates give way to rivals that see more in all that they cover; give the most evidence first.
 
-    Two take the place of one, unless the type is broken: then pieces would take a letter's.
+    Two take the place of one; both are whole where the type is broken, or pieces would take a letter's.
     """
     holds = np.zeros(len(found.c), bool)
     blocked = np.zeros(len(found.c), int)  # by how many that hold
@@ -110,7 +111,8 @@ def contest(
     def instead_of(k: int) -> tuple[list[int], list[int]]:
         """Give those that may hold k's ink, and those that do: two for k, or k for two, for one or for none."""
         if holds[k]:
-            return [] if broken else best_two(rivals[k][blocked[rivals[k]] == 1], weight, rivals), [k]
+            free = rivals[k][(blocked[rivals[k]] == 1) & (whole[rivals[k]] | (not broken))]
+            return best_two(free, weight, rivals), [k]
         against = rivals[k][holds[rivals[k]]].tolist()
         close = found.evidence[k] > CLOSE * found.evidence[against].sum() and found.c[k] not in found.c[against]
         return [k] if close and blocked[k] <= MOST_RIVALS else [], against
@@ -154,19 +156,21 @@ def _ahead(
     bottom, right = found.corner[everyone].max(0) + FRAME + AROUND
     piece = (slice(top, bottom), slice(left, right))
     paper = view.paper[piece]
-    sums, ink, covered = [], [], np.zeros(paper.shape, bool)
+    sums, ink, claimed, covered = [], [], [], np.zeros(paper.shape, bool)
     others = owned[piece].copy()
     for those in (side, against):
-        best, own = np.full(paper.shape, -np.inf), np.zeros(paper.shape, bool)
+        best, own, claims = np.full(paper.shape, -np.inf), np.zeros(paper.shape, bool), np.zeros(paper.shape, bool)
         for one in those:
             c, frame = int(found.c[one]), _frame(found.corner[one] - (top, left))
             best[frame] = np.maximum(best[frame], view.odds(c, found.corner[one]))
             own[frame] |= view.near[c]
+            claims[frame] |= view.own[c]
             if those is against:
                 others[frame] -= view.near[c]
         covered |= np.isfinite(best)
         sums.append(np.where(np.isfinite(best), best, paper))
         ink.append(own)
+        claimed.append(claims)
     free = others == 0
     inked = (view.cells[piece] > INKED) & free
     crossed = _going_on(inked & ~(ink[0] & ink[1]), covered)
@@ -174,7 +178,8 @@ def _ahead(
         if whole[those].all():
             crossed &= ~own
     counted = covered & free & ~crossed
-    return float((sums[0] - sums[1])[counted].sum())
+    overlap = [int((claims & ~free).sum()) for claims in claimed]
+    return float((sums[0] - sums[1])[counted].sum()) - OVERLAP * (overlap[0] - overlap[1])
 
 
 def _going_on(inked: Bool[np.ndarray, "h w"], covered: Bool[np.ndarray, "h w"]) -> Bool[np.ndarray, "h w"]:

@@ -80,10 +80,18 @@ def test_one_that_sees_more_wins_over_two():
     assert page.winners([1, 2], (N, 30, 30), (STEM, 30, 30), (STEM, 30, 40)) == [0]
 
 
-@pytest.mark.parametrize(("broken", "winning"), [(False, [1, 2]), (True, [0])])
-def test_two_that_see_more_win_over_one_unless_they_are_pieces(broken, winning):
-    page = Page(drawn(STEM, (30, 30), (30, 40)))
-    assert page.winners([0], (N, 30, 30), (STEM, 30, 30), (STEM, 30, 40), broken=broken) == winning
+@pytest.mark.parametrize(("broken", "worn", "winning"), [(False, 6, [1, 2]), (True, 0, [1, 2]), (True, 6, [])])
+def test_two_that_see_more_win_over_one_unless_they_are_pieces(broken, worn, winning):
+    cells = drawn(STEM, (30, 30), (30, 40))
+    cells[68 - worn : 68] = 0
+    page = Page(cells + drawn(N, (30, 100), (30, 140)))
+    rows = ((N, 30, 30), (STEM, 30, 30), (STEM, 30, 40), (N, 30, 100), (N, 30, 140))
+    assert page.winners([0, 3, 4], *rows, broken=broken) == [*winning, 3, 4]
+
+
+def test_ink_that_a_neighbour_owns_speaks_against_who_claims_it():
+    page = Page(drawn(STEM, (30, 30)) + drawn(N, (30, 40)))
+    assert page.winners([0, 2], (N, 30, 30), (STEM, 30, 30), (N, 30, 40)) == [1, 2]
 
 
 def test_what_its_rivals_have_left_is_held_by_who_waited():
