@@ -17,7 +17,7 @@ from unblot.errors import UsageError
 from unblot.scale import scale_factor, scaled
 
 CELL = 2  # pixels of the scaled page
-FRAME = (48, 56)  # rows and columns of a pattern: more than twice a character's height
+FRAME = (60, 56)  # rows and columns of a pattern: a letter with stem and tail, two and a half heights; wide ones
 BLUR = 1.5  # pixels: what a cell takes in around it
 LEAST_VARIANCE = 0.004  # of ink: narrower differences are the scanner's
 

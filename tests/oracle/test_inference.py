@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import torch
 from tests.oracle.naive import Naive
 from tests.worlds import random_data, random_theta
 from unblot.inference.estep import Stats, estep, posterior
+from unblot.inference.kernels import kernels_for
 from unblot.inference.truncation import EXACT, Truncation, log_score, reliable_features, select
 from unblot.learning.em import make_batch
 from unblot.learning.mstep import mstep
@@ -160,3 +163,22 @@ def test_temperature_raises_every_probability_to_a_power(world):
         return normalised({s: [(m, p**beta) for m, p in rows] for s, rows in world.naive.table(Y).items()})
 
     assert_same_moments(estep(world.batch, tempered, EXACT), naive_moments(world, weigh))
+
+
+def test_a_mask_of_exactly_zero_takes_its_feature_off(world):
+    gone = torch.zeros_like(world.theta.A, dtype=torch.bool)
+    gone[:, 0, 0] = gone[0, :, -1] = True
+    off = terms(replace(world.theta, A=world.theta.A.masked_fill(gone, 0)), world.D)
+    states = posterior(world.batch, world.terms, EXACT).states
+    found = kernels_for(world.batch.Y.device).sum_states(world.batch, off, states) + off.absent.sum(1)[states.c]
+    P = world.theta.P
+    for k, (n, c, x) in enumerate(zip(states.n.tolist(), states.c.tolist(), states.x.tolist(), strict=True)):
+        total = 0.0
+        for i1, i2 in itertools.product(range(P[0]), range(P[1])):
+            if not gone[c, i1, i2]:
+                d1, d2 = (x // world.D[1] + i1) % world.D[0], (x % world.D[1] + i2) % world.D[1]
+                a, w, phi = (v[c, i1, i2] for v in (world.theta.A, world.theta.W, world.theta.Phi))
+                y, H = world.batch.Y[n, d1, d2], world.batch.log_H[n, d1, d2]
+                normal = (-0.5 * (y - w) ** 2 / phi - 0.5 * (2 * math.pi * phi).log()).sum()
+                total += float((a * (normal - H).exp() + 1 - a).log())
+        assert float(found[k]) == pytest.approx(total, abs=1e-6)

@@ -19,7 +19,7 @@ from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
 from unblot.detection.contest import View, contest, crowded, view
 from unblot.detection.lines import find_lines, on_a_line
-from unblot.detection.owners import SURE, Ink, find_rivals, owners, standing_classes
+from unblot.detection.owners import SURE, Ink, find_rivals, owners, standing_classes, without
 from unblot.detection.strokes import on_a_stroke, stroke_classes
 from unblot.detection.together import together
 from unblot.errors import NothingFoundError
@@ -33,7 +33,6 @@ from unblot.learning.splitting import split
 from unblot.learning.windows import (
     PRINTED,
     RING,
-    SMALL,
     Shape,
     evidence,
     fit,
@@ -41,6 +40,7 @@ from unblot.learning.windows import (
     own_shape,
     page_background,
     shape_of,
+    small_ones,
     stands_free,
     whole_part,
     within,
@@ -126,18 +126,22 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     log_H = model.background.log_prob(grid.cells)
     watch(Progress("detection", 1, 3))
     own, typical = _plain(model.pictures) > 0, _plain(model.typical)
+    small = small_ones(own)
     readings = find_candidates(grid, log_H, model.theta)
-    found = readings[(readings.evidence > _least(readings, typical)) & (readings.quality > threshold)]
+    found = readings[(readings.evidence > _least(readings, typical, small)) & (readings.quality > threshold)]
     if not model.bank.joined:
         found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, own)]
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
     inks = [_ink(Shape(ink, tuple(box))) for ink, box in zip(own, model.boxes.tolist(), strict=True)]
     seen, broken = view(grid.cells, log_H, model.theta, own), model.bank.strength > 1
-    if broken:
-        found = found[~crowded(seen, found)]
+    if not model.bank.joined:
+        found = found[~crowded(seen, found, broken)]
     rivals = find_rivals(found, inks)
     chosen = _winners(seen, found, rivals, typical, broken)
-    chosen = chosen[~_specks(found[chosen], typical, own)]
+    specks = _specks(found, found[chosen], typical, small)
+    if specks[chosen].any():
+        found, rivals = found[~specks], without(rivals, specks)
+        chosen = _winners(seen, found, rivals, typical, broken)
     character = _plain(model.character)
     probability, runners_up = probabilities(found[chosen], readings, inks, character, typical)
     likely = probability >= LEAST_PROBABILITY
@@ -157,7 +161,7 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     at_home, stamps = settle(detail, characters, model)
     close, alike = look_closely(detail, at_home, stamps, tall), agreement(detail, at_home, stamps)
     held, several = dict(zip(chosen[likely].tolist(), at_home, strict=True)), mixed(alike)
-    unsure = several | (set(_small(own).nonzero()[0].tolist()) if broken else set())  # a comma may have lost its tail
+    unsure = several | (set(small.nonzero()[0].tolist()) if broken else set())  # a comma may have lost its tail
     again = reread(close, held, found, rivals, several, lambda k: settled(detail, read(k), stamps[int(found.c[k])]))
     limits = likely_at_most(close, [each.character for each in again], tall)
     watch(Progress("detection", 3, 3, "done"))
@@ -250,8 +254,8 @@ def _instances(
     page, own = _plain(grid.cells[..., 0]), np.stack([shape.own for shape in shapes])
     seen = view(grid.cells, log_H, theta, own)
     found = _worthy(find_candidates(grid, log_H, theta), worth, threshold)
-    if type_.broken:
-        found = found[~crowded(seen, found)]
+    if not type_.joined:
+        found = found[~crowded(seen, found, type_.broken)]
     inks = [_ink(shape) for shape in shapes]
     rivals = find_rivals(found, inks)
     free = _free(grid, seeds, shapes, type_)
@@ -264,9 +268,11 @@ def _instances(
     if taken is not None:
         standing &= ~_intruders(taken, seeds, own, chosen)[found.c]
         chosen = found[winners(standing)]
-    surely = free & _mostly(chosen[chosen.evidence > SURE * worth[chosen.c]], worth)
+    small = small_ones(own)
+    surely = free & _mostly(chosen[chosen.evidence > SURE * worth[chosen.c]], worth, small)
     sure = found.evidence > SURE * worth[found.c]
-    allowed = standing & (_mostly(chosen, worth)[found.c] | (surely[found.c] & sure))
+    allowed = standing & (_mostly(chosen, worth, small)[found.c] | (surely[found.c] & sure))
+    allowed &= ~_specks(found, chosen, worth, small)
     if not type_.joined:
         allowed &= ~on_a_stroke(page, found, own) & ~stroke_classes(page, chosen, own)[found.c]
     return found[winners(allowed)], shapes, worth
@@ -305,20 +311,30 @@ def _winners(
     return contest(seen, found, owners(found, typical, rivals, allowed), rivals, typical, allowed, broken)
 
 
-def _mostly(found: Candidates, typical: Float[np.ndarray, " C"]) -> Bool[np.ndarray, " C"]:
+def _mostly(
+    found: Candidates, typical: Float[np.ndarray, " C"], small: Bool[np.ndarray, " C"]
+) -> Bool[np.ndarray, " C"]:
     """Tell the classes of which most are sure and, where the page has lines, stand on them: not those of chance."""
     count = np.bincount(found.c, minlength=len(typical))
     sure = np.bincount(found.c, found.evidence > SURE * typical[found.c], len(typical))
-    level = _level(found, typical)
+    level = _level(found, found, typical, small)
     lined = count if level is None else np.bincount(found.c, level, len(typical))
     return np.asarray((sure >= MOST_OF_THEM * count) & (lined >= MOST_OF_THEM * count))
 
 
-def _level(found: Candidates, typical: Float[np.ndarray, " C"]) -> Bool[np.ndarray, " S"] | None:
-    """Tell which candidates stand on lines with those that are sure; None where the page has no lines."""
-    sure = found[found.evidence > SURE * typical[found.c]]
+def _level(
+    found: Candidates, among: Candidates, typical: Float[np.ndarray, " C"], small: Bool[np.ndarray, " C"]
+) -> Bool[np.ndarray, " S"] | None:
+    """Tell which candidates stand on lines with those `among` others that are sure; None where the page has no lines.
+
+    Small marks stand on lines as well, but do not tell where these are: the dots of i are level with each other.
+    """
+    sure = among[among.evidence > SURE * typical[among.c]]
     lines = find_lines(sure.c, sure.corner, len(typical))
-    return None if lines is None else on_a_line(lines, (sure.c, sure.corner), found.c, found.corner)
+    large = sure[~small[sure.c]]
+    if lines is None or not len(large.c):
+        return None
+    return on_a_line(lines, (large.c, large.corner), found.c, found.corner)
 
 
 def _taken(grid: Grid, found: Candidates, shapes: list[Shape]) -> Bool[np.ndarray, "G1 G2"]:
@@ -333,25 +349,22 @@ def _worthy(found: Candidates, typical: Float[np.ndarray, " C"], threshold: floa
     return found[(found.evidence > LEAST_EVIDENCE * typical[found.c]) & (found.quality > threshold)]
 
 
-def _least(found: Candidates, typical: Float[np.ndarray, " C"]) -> Float[np.ndarray, " S"]:
+def _least(
+    found: Candidates, typical: Float[np.ndarray, " C"], small: Bool[np.ndarray, " C"]
+) -> Float[np.ndarray, " S"]:
     """Give the evidence that each candidate needs: less on a line, more beside it, where the page has lines."""
-    level = _level(found, typical)
+    level = _level(found, found, typical, small)
     if level is None:
         return np.asarray(LEAST_EVIDENCE * typical[found.c])
     return np.asarray(np.where(level, ON_A_LINE, OFF_LINES) * typical[found.c])
 
 
 def _specks(
-    found: Candidates, typical: Float[np.ndarray, " C"], own: Bool[np.ndarray, "C P1 P2"]
+    found: Candidates, among: Candidates, typical: Float[np.ndarray, " C"], small: Bool[np.ndarray, " C"]
 ) -> Bool[np.ndarray, " S"]:
-    """Tell the small marks beside the lines, where the page has lines: dirt, whatever they look like."""
-    level = _level(found, typical)
-    return np.zeros(len(found.c), bool) if level is None else np.asarray(_small(own)[found.c] & ~level)
-
-
-def _small(own: Bool[np.ndarray, "C P1 P2"]) -> Bool[np.ndarray, " C"]:
-    """Tell the classes that have little ink, as dots and dashes."""
-    return np.asarray(own.sum((1, 2)) < SMALL)
+    """Tell the small marks beside the lines of others, where the page has lines: dirt, or dots of letters."""
+    level = _level(found, among, typical, small)
+    return np.zeros(len(found.c), bool) if level is None else np.asarray(small[found.c] & ~level)
 
 
 def _taught(

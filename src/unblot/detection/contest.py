@@ -8,7 +8,7 @@ speaks for nobody.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
@@ -18,7 +18,7 @@ from torch import Tensor
 from unblot.detection.candidates import Candidates
 from unblot.detection.owners import SURE, best_two, weighed, whole_ones
 from unblot.grid import FRAME
-from unblot.learning.windows import INKED, START, START_VARIANCE, alone, around_small, grown
+from unblot.learning.windows import INKED, START, START_VARIANCE, alone, around_small, grown, small_ones
 from unblot.model.theta import Theta
 
 MARGIN = 40.0  # evidence that a rival must have more, since dirt hides from either what it has ahead
@@ -29,6 +29,7 @@ LEAST_SHOWN = 0.7  # of the ink that its class shows usually, where no neighbour
 AROUND = 4  # cells around what rivals cover
 OUTSIDE = 8  # cells of ink that go on there
 OVERLAP = 4.0  # evidence against a reading for each cell of its ink that a neighbour owns: characters do not overlap
+HANGS = 3.0  # times a small mark's ink that hangs together with it: then it is a piece of that
 TURNS = 5
 
 
@@ -47,12 +48,16 @@ class View:
     A: Float[np.ndarray, "C P1 P2"]
     own: Bool[np.ndarray, "C P1 P2"]
     near: Bool[np.ndarray, "C P1 P2"]
+    known: dict[tuple[int, int, int], np.ndarray] = field(default_factory=dict)  # the odds that were asked for
 
     def odds(self, c: int, corner: Int[np.ndarray, " 2"]) -> Float[np.ndarray, "P1 P2"]:
         """Give log [a N(y; w, Phi) / H_B + (1 - a)] of each cell, minus infinity where a pattern covers none."""
-        frame = _frame(corner)
-        there = _log_mixture(self.cells[frame], self.log_H[frame], self.W[c], self.Phi[c], self.A[c])
-        return np.where(self.A[c] > 0, there, -np.inf)
+        key = c, int(corner[0]), int(corner[1])
+        if key not in self.known:
+            frame = _frame(corner)
+            there = _log_mixture(self.cells[frame], self.log_H[frame], self.W[c], self.Phi[c], self.A[c])
+            self.known[key] = np.where(self.A[c] > 0, there, -np.inf).astype(np.float32)
+        return self.known[key]
 
 
 def view(
@@ -72,11 +77,19 @@ def _log_mixture(y: np.ndarray, H: np.ndarray, w: np.ndarray, phi: np.ndarray, a
     return np.asarray(np.logaddexp(inked, np.log(np.maximum(1 - a, tiny))))
 
 
-def crowded(view: View, found: Candidates) -> Bool[np.ndarray, " S"]:
-    """Tell the small marks that do not stand alone."""
-    around = [around_small(own) for own in view.own]
-    pairs = zip(found.c, found.corner, strict=True)
-    return np.array([not alone(view.cells[_frame(corner)], around[c]) for c, corner in pairs], bool)
+def crowded(view: View, found: Candidates, broken: bool) -> Bool[np.ndarray, " S"]:
+    """Tell the small marks that do not stand alone: they are a piece of more ink or, in broken type, close to it."""
+    count, pieces = cv2.connectedComponents((view.cells > INKED).astype(np.uint8))
+    area = np.bincount(pieces.ravel(), minlength=count)
+    area[0] = 0
+    result = np.zeros(len(found.c), bool)
+    for c in np.nonzero(small_ones(view.own))[0]:
+        own, around = view.own[c], around_small(view.own[c])
+        for k in np.nonzero(found.c == c)[0]:
+            frame = _frame(found.corner[k])
+            hangs = area[pieces[frame][own]].max() > HANGS * own.sum()
+            result[k] = hangs or (broken and not alone(view.cells[frame], around))
+    return result
 
 
 def contest(

@@ -52,7 +52,21 @@ def find_lines(c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], classes
         weight = 1 / (1 + (off / max(spread, 1.0)) ** 2)
     if spread > STRAIGHT:
         return None
-    return Lines(solution[:classes], float(solution[classes]), spread)
+    above, slope = solution[:classes], float(solution[classes])
+    rise = down - slope * across
+    heights = np.concatenate([above[c[one]] - rise, above[c[other]] + rise])  # of the other, and of the one
+    of = np.concatenate([c[other], c[one]])
+    play = max(ROUGH * spread, LEAST_PLAY)
+    usual = [_mode(heights[of == k], play, float(above[k])) for k in range(classes)]
+    return Lines(np.array(usual), slope, spread)
+
+
+def _mode(values: Float[np.ndarray, " N"], play: float, otherwise: float) -> float:
+    """Give the value that most are close to: of dots, most may be dirt and stand anywhere."""
+    if not len(values):
+        return otherwise
+    close = np.abs(values[:, None] - values) < play
+    return float(values[close[close.sum(1).argmax()]].mean())
 
 
 def on_a_line(

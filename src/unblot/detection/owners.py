@@ -149,6 +149,12 @@ def find_rivals(found: Candidates, inks: list[Ink]) -> list[Int[np.ndarray, " _"
     return [np.array(each, int) for each in lists]
 
 
+def without(rivals: list[Int[np.ndarray, " _"]], gone: Bool[np.ndarray, " S"]) -> list[Int[np.ndarray, " _"]]:
+    """Give the rivals of the candidates that are left, numbered as these are, when some are gone."""
+    number = np.cumsum(~gone) - 1
+    return [number[those[~gone[those]]] for those, lost in zip(rivals, gone, strict=True) if not lost]
+
+
 def middles(found: Candidates, inks: list[Ink]) -> Float[np.ndarray, "S 2"]:
     """Give the row and column of the middle of each candidate's ink."""
     return np.asarray(found.corner + np.array([ink.middle for ink in inks])[found.c])

@@ -17,7 +17,7 @@ from numba.extending import overload
 from torch import Tensor
 
 from unblot.inference.batch import Batch, Moments, States, dense_table
-from unblot.model.likelihood import Terms
+from unblot.model.likelihood import NEVER, Terms
 
 # The data was checked, so there is no NaN to keep; and a division that may raise cannot become a vector instruction.
 FAST = {"fastmath": {"contract", "reassoc", "nsz", "arcp", "nnan", "ninf"}, "error_model": "numpy"}
@@ -167,8 +167,11 @@ def _shifted_loop(Z, offset, log_H, i1, i2, out):
 
 
 @numba.njit(parallel=True, cache=True, **FAST)
-def _states_loop(y, log_H, W, precision, offset, start, x1, x2, out):
-    """out[s] = sum_i softplus(z_i); the states of patch n and class c are start[n C + c] and following."""
+def _states_loop(y, log_H, W, precision, offset, first, last, start, x1, x2, out):
+    """out[s] = sum_i softplus(z_i); the states of patch n and class c are start[n C + c] and following.
+
+    Only columns first[c, i1] to last[c, i1] have a mask.
+    """
     D1, (C, P1, P2) = y.shape[1], offset.shape
     F = W.shape[2] // P2
     for group in numba.prange(len(start) - 1):
@@ -177,11 +180,16 @@ def _states_loop(y, log_H, W, precision, offset, start, x1, x2, out):
         for s in range(start[group], start[group + 1]):
             out[s] = 0
         for i1 in range(P1):
+            a, b = first[c, i1], last[c, i1]
+            if a >= b:
+                continue
+            of_row = slice(a * F, b * F)
             for s in range(start[group], start[group + 1]):
-                d1 = (x1[s] + i1) % D1
-                row = y[n, d1][x2[s] * F : (x2[s] + P2) * F]
-                _row_logits(row, log_H[n, d1][x2[s] : x2[s] + P2], W[c, i1], precision[c, i1], offset[c, i1], z)
-                out[s] += _softplus_sum(z)
+                d1, left, right = (x1[s] + i1) % D1, x2[s] + a, x2[s] + b
+                row = y[n, d1][left * F : right * F]
+                tables = W[c, i1][of_row], precision[c, i1][of_row], offset[c, i1][a:b]
+                _row_logits(row, log_H[n, d1][left:right], *tables, z[a:b])
+                out[s] += _softplus_sum(z[a:b])
 
 
 @numba.njit(parallel=True, cache=True, **FAST)
@@ -222,8 +230,15 @@ def sum_states(batch: Batch, terms: Terms, states: States) -> Float[Tensor, " S"
     groups = torch.bincount(states.n * terms.C + states.c, minlength=batch.N * terms.C)
     start = torch.cat([torch.zeros(1, dtype=torch.int64), groups.cumsum(0)])
     out = torch.empty(len(states.n), dtype=torch.float64)
-    _states_loop(*_arrays(batch, terms), start.numpy(), *_shift(states, terms), out.numpy())
+    _states_loop(*_arrays(batch, terms), *_spans(terms), start.numpy(), *_shift(states, terms), out.numpy())
     return out.to(terms.W.dtype)
+
+
+def _spans(terms: Terms) -> tuple[np.ndarray, np.ndarray]:
+    """Give the first column of each pattern row that has a mask, and the one behind the last."""
+    there = (terms.offset > NEVER).reshape(terms.C, *terms.P).numpy()
+    behind = terms.P[1] - there[..., ::-1].argmax(2)
+    return there.argmax(2), np.where(there.any(2), behind, 0)
 
 
 def sum_moments(batch: Batch, terms: Terms, states: States, q: Float[Tensor, " S"]) -> Moments:

@@ -13,7 +13,7 @@ from unblot.grid import BLUR, CELL, FRAME
 from unblot.scale import HEIGHT
 
 INKED = 0.3  # of a cell
-TALLEST, WIDEST = 2.0, 1.65  # of a character's height: larger parts are hardly characters,
+TALLEST, WIDEST = 2.45, 1.65  # of a character's height: larger parts are hardly characters,
 WIDER = 2.3  # unless they repeat; still larger ones do not fit into a frame
 LEAST_AREA, LEAST_LENGTH = 0.012, 0.12  # of the height squared, of the height: smaller parts are grain
 SEAM = 4  # pixels around a part whose faint ink still is its own

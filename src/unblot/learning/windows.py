@@ -187,6 +187,11 @@ def within(theta: Theta, shapes: list[Shape]) -> Theta:
     return replace(theta, A=torch.where(near, theta.A, 0))
 
 
+def small_ones(own: Bool[np.ndarray, "C P1 P2"]) -> Bool[np.ndarray, " C"]:
+    """Tell the classes that have little ink, as dots and dashes."""
+    return np.asarray(own.sum((1, 2)) < SMALL)
+
+
 def around_small(own: Bool[np.ndarray, "P1 P2"]) -> Bool[np.ndarray, "P1 P2"]:
     """Give the cells around a small mark, none for a large one."""
     return grown(own, ALONE) & ~grown(own, 1) if own.sum() < SMALL else np.zeros_like(own)

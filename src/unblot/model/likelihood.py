@@ -19,6 +19,7 @@ from torch import Tensor
 from unblot.model.theta import Theta
 
 LEAST_A = 1e-3  # masks stay inside (0, 1): a certain feature could never be explained by dirt
+NEVER = -1e4  # logit of a mask of exactly 0, which was taken off: such a feature says nothing
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Terms:
 def terms(theta: Theta, D: tuple[int, int], beta: float = 1.0) -> Terms:
     """Prepare Theta for patches of size D, with every probability raised to the power beta."""
     C, (P1, P2), F = theta.C, theta.P, theta.F
+    off = theta.A.reshape(C, P1 * P2) == 0
     A = theta.A.reshape(C, P1 * P2).clamp(LEAST_A, 1 - LEAST_A)
     Phi = theta.Phi.reshape(C, P1 * P2, F)
     normalisation = -0.5 * (Phi.log().sum(2) + F * math.log(2 * math.pi))
@@ -55,8 +57,8 @@ def terms(theta: Theta, D: tuple[int, int], beta: float = 1.0) -> Terms:
     return Terms(
         W=theta.W.reshape(C, P1 * P2, F),
         precision=beta / Phi,
-        offset=beta * (normalisation + torch.logit(A)),  # Eq. 3, mask present
-        absent=beta * torch.log1p(-A),  # Eq. 3, mask absent
+        offset=(beta * (normalisation + torch.logit(A))).masked_fill(off, NEVER),  # Eq. 3, mask present
+        absent=(beta * torch.log1p(-A)).masked_fill(off, 0),  # Eq. 3, mask absent
         prior=beta * (log_class + log_position),
         beta=beta,
         P=(P1, P2),

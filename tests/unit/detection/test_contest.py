@@ -107,10 +107,12 @@ def test_ink_that_a_neighbour_owns_speaks_for_nobody():
 
 
 def test_a_small_mark_stands_alone():
-    page = Page(drawn(N, (30, 30), (30, 46)) + drawn(STEM, (30, 100)))
-    found = page.candidates((STEM, 30, 40), (STEM, 30, 100), (N, 30, 30))
+    stroke = [(y, 120) for y in (12, 30, 48, 66)]
+    page = Page(drawn(N, (30, 30), (30, 46)) + drawn(STEM, (30, 80)) + drawn(STEM, *stroke))
+    found = page.candidates((STEM, 30, 40), (STEM, 30, 80), (STEM, 30, 120), (N, 30, 30))
     seen = view(page.cells, page.log_H, page.theta, page.own)
-    assert crowded(seen, found).tolist() == [True, False, False]
+    assert crowded(seen, found, broken=False).tolist() == [False, False, True, False]
+    assert crowded(seen, found, broken=True).tolist() == [True, False, True, False]
 
 
 def pairs_of(first: int, second: int, beside: int, alone: int) -> Candidates:

@@ -8,7 +8,7 @@ import pytest
 from unblot.detection.candidates import Candidates
 from unblot.detection.certainty import probabilities
 from unblot.detection.lines import find_lines, on_a_line
-from unblot.detection.owners import COST, SHARED, Ink, best_two, find_rivals, owners, standing_classes
+from unblot.detection.owners import COST, SHARED, Ink, best_two, find_rivals, owners, standing_classes, without
 from unblot.detection.strokes import on_a_stroke, stroke_classes
 from unblot.grid import FRAME
 
@@ -124,6 +124,24 @@ def test_lines_are_learned_with_their_slope_and_each_class_s_height(slope):
     assert lines.above[1] - lines.above[0] == pytest.approx(7, abs=0.5)
     asked = corner[[45, 45]] + np.array([[0, 0], [20, 0]])
     assert on_a_line(lines, (c, corner), c[[45, 45]], asked).tolist() == [True, False]
+
+
+def test_dots_stand_where_most_of_them_are_level_though_more_are_dirt():
+    rng = np.random.default_rng(0)
+    x, y = np.tile(np.arange(20) * 20, 10), np.repeat(np.arange(10) * 60, 20)
+    letters = np.stack([y, x], 1)
+    stops = letters[::10] + np.array((9, 10))
+    dirt = np.stack([rng.integers(0, 600, 40), rng.integers(0, 400, 40)], 1)
+    c = np.repeat([0, 1], [len(letters), len(stops) + len(dirt)])
+    lines = find_lines(c, np.concatenate([letters, stops, dirt]), 2)
+    assert lines is not None
+    assert lines.above[0] - lines.above[1] == pytest.approx(9, abs=0.5)
+
+
+def test_rivals_are_numbered_anew_when_some_candidates_are_gone():
+    rivals = [np.array([1, 2]), np.array([0]), np.array([0, 3]), np.array([2])]
+    left = without(rivals, np.array([False, True, False, False]))
+    assert [those.tolist() for those in left] == [[1], [0, 2], [1]]
 
 
 def test_scattered_characters_stand_on_no_lines():
