@@ -52,7 +52,7 @@ from unblot.scale import HEIGHT, character_height, scale_factor, scaled
 
 LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that looks like a part of it
 ON_A_LINE, OFF_LINES = 0.2, 0.6  # the same, where the page has lines
-MOST_OF_THEM = 0.5  # of a class
+MOST_OF_THEM, FEW_OF_THEM = 0.5, 0.2  # of a class, of a class of small marks
 ROUNDS = 3  # the second where the first has split classes or left some of broken type, the third after such a second
 MOST_EXAMPLES = 300  # of a class that are looked at for two shapes; the best of them teach
 LEAST_PROBABILITY = 0.1  # of a character: hardly any with less is one
@@ -135,7 +135,7 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     inks = [_ink(Shape(ink, tuple(box))) for ink, box in zip(own, model.boxes.tolist(), strict=True)]
     seen, broken = view(grid.cells, log_H, model.theta, own), model.bank.strength > 1
     if not model.bank.joined:
-        found = found[~crowded(seen, found, broken)]
+        found = found[~crowded(seen, found, typical, broken)]
     rivals = find_rivals(found, inks)
     chosen = _winners(seen, found, rivals, typical, broken)
     specks = _specks(found, found[chosen], typical, small)
@@ -255,7 +255,7 @@ def _instances(
     seen = view(grid.cells, log_H, theta, own)
     found = _worthy(find_candidates(grid, log_H, theta), worth, threshold)
     if not type_.joined:
-        found = found[~crowded(seen, found, type_.broken)]
+        found = found[~crowded(seen, found, worth, type_.broken)]
     inks = [_ink(shape) for shape in shapes]
     rivals = find_rivals(found, inks)
     free = _free(grid, seeds, shapes, type_)
@@ -314,12 +314,20 @@ def _winners(
 def _mostly(
     found: Candidates, typical: Float[np.ndarray, " C"], small: Bool[np.ndarray, " C"]
 ) -> Bool[np.ndarray, " C"]:
-    """Tell the classes of which most are sure and, where the page has lines, stand on them: not those of chance."""
-    count = np.bincount(found.c, minlength=len(typical))
-    sure = np.bincount(found.c, found.evidence > SURE * typical[found.c], len(typical))
+    """Tell the classes of which most are sure and, where the page has lines, stand on them: not those of chance.
+
+    Of small marks fewer need to, since crumbs and dots look like them; those that do not are left out anyway.
+    """
+
+    def count(those: Bool[np.ndarray, " S"]) -> Int[np.ndarray, " C"]:
+        return np.bincount(found.c[those], minlength=len(typical))
+
     level = _level(found, found, typical, small)
-    lined = count if level is None else np.bincount(found.c, level, len(typical))
-    return np.asarray((sure >= MOST_OF_THEM * count) & (lined >= MOST_OF_THEM * count))
+    lined = np.ones(len(found.c), bool) if level is None else level
+    sure = found.evidence > SURE * typical[found.c]
+    least = np.where(small, FEW_OF_THEM, MOST_OF_THEM) * count(lined | ~lined)
+    counted = lined | ~small[found.c]
+    return np.asarray((count(sure & counted) >= MOST_OF_THEM * count(counted)) & (count(lined) >= least))
 
 
 def _level(

@@ -30,6 +30,7 @@ AROUND = 4  # cells around what rivals cover
 OUTSIDE = 8  # cells of ink that go on there
 OVERLAP = 4.0  # evidence against a reading for each cell of its ink that a neighbour owns: characters do not overlap
 HANGS = 3.0  # times a small mark's ink that hangs together with it: then it is a piece of that
+OFTEN = 0.3  # of a class's places
 TURNS = 5
 
 
@@ -77,18 +78,25 @@ def _log_mixture(y: np.ndarray, H: np.ndarray, w: np.ndarray, phi: np.ndarray, a
     return np.asarray(np.logaddexp(inked, np.log(np.maximum(1 - a, tiny))))
 
 
-def crowded(view: View, found: Candidates, broken: bool) -> Bool[np.ndarray, " S"]:
-    """Tell the small marks that do not stand alone: they are a piece of more ink or, in broken type, close to it."""
+def crowded(view: View, found: Candidates, typical: Float[np.ndarray, " C"], broken: bool) -> Bool[np.ndarray, " S"]:
+    """Tell the small marks that do not stand alone: they are a piece of more ink or, in broken type, close to it.
+
+    Most places that look like a dot are pieces of pen strokes and letters; what strokes hardly ever look like may be
+    crossed by one.
+    """
     count, pieces = cv2.connectedComponents((view.cells > INKED).astype(np.uint8))
     area = np.bincount(pieces.ravel(), minlength=count)
     area[0] = 0
+    sure = found.evidence > SURE * typical[found.c]
     result = np.zeros(len(found.c), bool)
     for c in np.nonzero(small_ones(view.own))[0]:
-        own, around = view.own[c], around_small(view.own[c])
-        for k in np.nonzero(found.c == c)[0]:
-            frame = _frame(found.corner[k])
-            hangs = area[pieces[frame][own]].max() > HANGS * own.sum()
-            result[k] = hangs or (broken and not alone(view.cells[frame], around))
+        own, around, mine = view.own[c], around_small(view.own[c]), np.nonzero(found.c == c)[0]
+        frames = [_frame(corner) for corner in found.corner[mine]]
+        hangs = np.array([area[pieces[frame][own]].max() > HANGS * own.sum() for frame in frames], bool)
+        if (hangs & sure[mine]).sum() > OFTEN * sure[mine].sum():
+            result[mine] = hangs
+        if broken:
+            result[mine] |= [not alone(view.cells[frame], around) for frame in frames]
     return result
 
 
