@@ -96,7 +96,7 @@ def crowded(view: View, found: Candidates, typical: Float[np.ndarray, " C"], bro
         if (hangs & sure[mine]).sum() > OFTEN * sure[mine].sum():
             result[mine] = hangs
         if broken:
-            result[mine] |= [not alone(view.cells[frame], around) for frame in frames]
+            result[mine] |= np.array([not alone(view.cells[frame], around) for frame in frames], bool)
     return result
 
 
