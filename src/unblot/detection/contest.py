@@ -16,13 +16,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unblot.detection.candidates import Candidates
-from unblot.detection.owners import SURE, best_two, weighed, whole_ones
+from unblot.detection.owners import SURE, best_two, least_whole, weighed, whole_ones
 from unblot.grid import FRAME
 from unblot.learning.windows import INKED, START, START_VARIANCE, alone, around_small, grown, small_ones
 from unblot.model.theta import Theta
 
 MARGIN = 40.0  # evidence that a rival must have more, since dirt hides from either what it has ahead
 CLOSE = 0.4  # of the evidence of those that hold its ink that a rival must have
+CLEAR = 0.9  # of their typical evidence that most sure characters have where type is not worn
 MOST_RIVALS = 2  # at once
 SHOWN = 0.4  # of the ink of a cell
 LEAST_SHOWN = 0.7  # of the ink that its class shows usually, where no neighbour owns it
@@ -111,7 +112,7 @@ def contest(
 ) -> Int[np.ndarray, " t"]:
     """Let chosen candidates give way to rivals that see more in all that they cover; give the most evidence first.
 
-    Two take the place of one; both are whole where the type is broken, or pieces would take a letter's.
+    Two take the place of one; both are whole where the type is broken or worn, or pieces would take a letter's.
     """
     holds = np.zeros(len(found.c), bool)
     blocked = np.zeros(len(found.c), int)  # by how many that hold
@@ -127,12 +128,13 @@ def contest(
 
     hold(chosen.tolist(), 1)
     whole = whole_ones(found, typical, holds)
+    clear = not broken and least_whole(found, typical, holds) > CLEAR
     order, weight = np.argsort(-found.evidence, kind="stable"), weighed(found, typical)
 
     def instead_of(k: int) -> tuple[list[int], list[int]]:
         """Give those that may hold k's ink, and those that do: two for k, or k for two, for one or for none."""
         if holds[k]:
-            free = rivals[k][(blocked[rivals[k]] == 1) & (whole[rivals[k]] | (not broken))]
+            free = rivals[k][(blocked[rivals[k]] == 1) & (whole[rivals[k]] | clear)]
             return best_two(free, weight, rivals), [k]
         against = rivals[k][holds[rivals[k]]].tolist()
         close = found.evidence[k] > CLOSE * found.evidence[against].sum() and found.c[k] not in found.c[against]

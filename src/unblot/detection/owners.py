@@ -86,10 +86,15 @@ def owners(
 def whole_ones(
     found: Candidates, typical: Float[np.ndarray, " C"], chosen: Bool[np.ndarray, " S"]
 ) -> Bool[np.ndarray, " S"]:
-    """Tell the candidates that are as complete as most of the sure ones chosen: on worn pages that is less."""
+    """Tell the candidates that are as complete as most of the sure ones chosen."""
+    return np.asarray(found.evidence / typical[found.c].clip(1e-6) > least_whole(found, typical, chosen))
+
+
+def least_whole(found: Candidates, typical: Float[np.ndarray, " C"], chosen: Bool[np.ndarray, " S"]) -> float:
+    """Give the share of its typical evidence that a whole candidate has at least: on worn pages that is less."""
     share = found.evidence / typical[found.c].clip(1e-6)
     sure = share[chosen & (share > SURE)]
-    return np.asarray(share > (np.quantile(sure, WHOLE) if len(sure) else 1.0))
+    return float(np.quantile(sure, WHOLE)) if len(sure) else 1.0
 
 
 def weighed(found: Candidates, typical: Float[np.ndarray, " C"]) -> Float[np.ndarray, " S"]:
