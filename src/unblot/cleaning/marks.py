@@ -94,11 +94,15 @@ class _Hand:
 def tell_marks(
     ink: Float[np.ndarray, "H W"],
     own: Bool[np.ndarray, "H W"],
+    certain: Bool[np.ndarray, "H W"],
     hidden: Bool[np.ndarray, "H W"],
     known: list[Box],
     height: float,
 ) -> Marks:
-    """Tell writing that no dirt touches, known or not, and what dirt left of unknown writing, from the dirt."""
+    """Tell writing that no dirt touches, known or not, and what dirt left of unknown writing, from the dirt.
+
+    `own` are the pixels of characters, `certain` those of the certain ones.
+    """
     strong = np.percentile(np.append(ink[own & (ink > FAINT)], 1.0), STRONG)
     inked = ink > min(INKED, HALF * float(strong))
     parts = ink_parts(inked, ink)
@@ -115,7 +119,8 @@ def tell_marks(
     crumbs = large & (np.maximum(parts.width, parts.tall) < CRUMB * height) & (parts.strength > palest)
     beside = _grown(own, round(BESIDE * height))
     writing |= crumbs & (parts.share(beside & inked) > OWNED)
-    notes, lines = _notes(parts, large & ~writing & (parts.share(hidden & inked) < HIDDEN), own, ink, characters, hand)
+    unknown = large & ~writing & (parts.share(hidden & inked) < HIDDEN)
+    notes, lines = _notes(parts, unknown, certain, ink, characters, hand)
     writing |= notes
     written = writing[parts.label]
     dirt = inked & ~written
@@ -132,25 +137,26 @@ def tell_marks(
 def _notes(
     parts: InkParts,
     unknown: Bool[np.ndarray, " M"],
-    own: Bool[np.ndarray, "H W"],
+    certain: Bool[np.ndarray, "H W"],
     ink: Float[np.ndarray, "H W"],
     known: Int[np.ndarray, "K 4"],
     hand: _Hand,
 ) -> tuple[Bool[np.ndarray, " M"], Bool[np.ndarray, "H W"]]:
     """Give the drawn marks that lie over no character, and underlines, where more is drawn beside characters than over.
 
-    On such a page they are notes, rings and rules; where pen strokes lie over characters, these are strokes too.
+    On such a page they are notes, rings and rules; where pen strokes lie over characters, these are strokes too. What
+    is not certain may be a piece of a note: the upper end of a ring looks like a dash.
     """
-    owned = parts.share(own)
+    owned = parts.share(certain)
     over = unknown & (owned > 0)
-    nothing = np.zeros_like(unknown), np.zeros_like(own)
+    nothing = np.zeros_like(unknown), np.zeros_like(certain)
     if (parts.area * (1 - owned))[over].sum() > STRUCK * (parts.area * owned)[1:].sum():
         return nothing
     drawn = _drawn(parts, hand) & (parts.stroke < BROAD * hand.stroke)
     free = unknown & drawn & (np.maximum(parts.width, parts.tall) > NOTE * hand.height) & (owned == 0)
     long = free & (np.maximum(parts.width, parts.tall) > LONG * hand.height)
     free[long] = [_axis(parts, k) is None for k in np.nonzero(long)[0].tolist()]
-    left = (unknown & ~free)[parts.label] & ~own
+    left = (unknown & ~free)[parts.label] & ~certain
     lines = _underlines(left, ink, known, hand)
     struck = (over[parts.label] & left & ~lines).sum()
     return (free, lines) if struck < LESS * (parts.area[free].sum() + lines.sum()) else nothing

@@ -70,8 +70,8 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
     pixels = 255 - page.pixels if dark else page.pixels
     ink, paper = ink_and_paper(page, reach_for(height))
     hidden = paper < DARK
-    own, painted = _characters(ink, hidden, found, stamps)
-    marks = tell_marks(ink, own, hidden, [each.box for each in found], height)
+    own, certain, painted = _characters(ink, hidden, found, stamps)
+    marks = tell_marks(ink, own, certain, hidden, [each.box for each in found], height)
     result = np.where(marks.stays, ink, np.where(own, painted, 0))
     tone = _tone(pixels, height)
     stained = cv2.dilate((paper < tone.mean(2) - SHADED).astype(np.uint8), np.ones((HALO, HALO), np.uint8)) > 0
@@ -110,9 +110,12 @@ def _characters(
     hidden: Bool[np.ndarray, "H W"],
     found: list[Character],
     stamps: dict[int, Stamp],
-) -> tuple[Bool[np.ndarray, "H W"], Float[np.ndarray, "H W"]]:
-    """Paint every character: its own ink, and its class's where dirt lies over it."""
-    own = np.zeros(ink.shape, bool)
+) -> tuple[Bool[np.ndarray, "H W"], Bool[np.ndarray, "H W"], Float[np.ndarray, "H W"]]:
+    """Paint every character: its own ink, and its class's where dirt lies over it.
+
+    Give the pixels of all characters, those of the certain ones, and the ink.
+    """
+    own, certain = np.zeros(ink.shape, bool), np.zeros(ink.shape, bool)
     painted = np.zeros_like(ink)
     for each in found:
         stamp = stamps[each.c]
@@ -125,7 +128,8 @@ def _characters(
         part = painted[there]
         np.maximum(part, np.where(mask, seen, 0), out=part)
         own[there] |= mask
-    return own, painted
+        certain[there] |= mask & (each.posterior >= SURE)
+    return own, certain, painted
 
 
 def _fitted(

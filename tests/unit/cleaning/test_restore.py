@@ -154,6 +154,16 @@ def test_an_unknown_letter_stays_when_the_stroke_across_it_goes():
     assert (after[stroke] > 128).mean() > 0.8
 
 
+@pytest.mark.parametrize(("posterior", "stays"), [(0.7, True), (0.99, False)])
+def test_a_ring_stays_where_a_piece_of_it_was_taken_for_a_doubtful_character(posterior, stays):
+    noted = page_of(PLACES)
+    cv2.circle(noted, (400, 220), 50, 24, 6)
+    ring = (noted < 128) & (page_of(PLACES) > 128)
+    piece = Character(0, 0, (345, 200, 375, 240), 0.8, posterior, None, 1)
+    after = restored(noted, [*FOUND, piece]).page.pixels
+    assert ((after[ring] < 128).mean() > 0.95) == stays
+
+
 def test_notes_and_underlines_stay_unless_strokes_lie_over_the_page():
     noted = page_of(PLACES)
     cv2.circle(noted, (400, 220), 50, 24, 6)
