@@ -18,8 +18,8 @@ from unblot.cleaning.stamps import agreement, settle, settled
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
 from unblot.detection.contest import View, contest, crowded, view
-from unblot.detection.lines import find_lines, on_a_line
 from unblot.detection.owners import SURE, Ink, find_rivals, owners, standing_classes, without
+from unblot.detection.standing import LEAST_EVIDENCE, least_evidence, mostly, specks
 from unblot.detection.strokes import on_a_stroke, stroke_classes
 from unblot.detection.together import together
 from unblot.errors import NothingFoundError
@@ -50,9 +50,6 @@ from unblot.model.theta import Theta
 from unblot.progress import Progress, Watch
 from unblot.scale import HEIGHT, character_height, scale_factor, scaled
 
-LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that looks like a part of it
-ON_A_LINE, OFF_LINES = 0.2, 0.6  # the same, where the page has lines
-MOST_OF_THEM, FEW_OF_THEM = 0.5, 0.2  # of a class, of a class of small marks
 ROUNDS = 3  # the second where the first has split classes or left some of broken type, the third after such a second
 MOST_EXAMPLES = 300  # of a class that are looked at for two shapes; the best of them teach
 LEAST_PROBABILITY = 0.1  # of a character: hardly any with less is one
@@ -128,7 +125,7 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     own, typical = _plain(model.pictures) > 0, _plain(model.typical)
     small = small_ones(own)
     readings = find_candidates(grid, log_H, model.theta)
-    found = readings[(readings.evidence > _least(readings, typical, small)) & (readings.quality > threshold)]
+    found = readings[(readings.evidence > least_evidence(readings, typical, small)) & (readings.quality > threshold)]
     if not model.bank.joined:
         found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, own)]
     watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
@@ -138,9 +135,9 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
         found = found[~crowded(seen, found, typical, broken)]
     rivals = find_rivals(found, inks)
     chosen = _winners(seen, found, rivals, typical, broken)
-    specks = _specks(found, found[chosen], typical, small)
-    if specks[chosen].any():
-        found, rivals = found[~specks], without(rivals, specks)
+    beside = specks(found, found[chosen], typical, small)
+    if beside[chosen].any():
+        found, rivals = found[~beside], without(rivals, beside)
         chosen = _winners(seen, found, rivals, typical, broken)
     character = _plain(model.character)
     probability, runners_up = probabilities(found[chosen], readings, inks, character, typical)
@@ -269,10 +266,10 @@ def _instances(
         standing &= ~_intruders(taken, seeds, own, chosen)[found.c]
         chosen = found[winners(standing)]
     small = small_ones(own)
-    surely = free & _mostly(chosen[chosen.evidence > SURE * worth[chosen.c]], worth, small)
+    surely = free & mostly(chosen[chosen.evidence > SURE * worth[chosen.c]], worth, small)
     sure = found.evidence > SURE * worth[found.c]
-    allowed = standing & (_mostly(chosen, worth, small)[found.c] | (surely[found.c] & sure))
-    allowed &= ~_specks(found, chosen, worth, small)
+    allowed = standing & (mostly(chosen, worth, small)[found.c] | (surely[found.c] & sure))
+    allowed &= ~specks(found, chosen, worth, small)
     if not type_.joined:
         allowed &= ~on_a_stroke(page, found, own) & ~stroke_classes(page, chosen, own)[found.c]
     return found[winners(allowed)], shapes, worth
@@ -311,40 +308,6 @@ def _winners(
     return contest(seen, found, owners(found, typical, rivals, allowed), rivals, typical, allowed, broken)
 
 
-def _mostly(
-    found: Candidates, typical: Float[np.ndarray, " C"], small: Bool[np.ndarray, " C"]
-) -> Bool[np.ndarray, " C"]:
-    """Tell the classes of which most are sure and, where the page has lines, stand on them: not those of chance.
-
-    Of small marks fewer need to, since crumbs and dots look like them; those that do not are left out anyway.
-    """
-
-    def count(those: Bool[np.ndarray, " S"]) -> Int[np.ndarray, " C"]:
-        return np.bincount(found.c[those], minlength=len(typical))
-
-    level = _level(found, found, typical, small)
-    lined = np.ones(len(found.c), bool) if level is None else level
-    sure = found.evidence > SURE * typical[found.c]
-    least = np.where(small, FEW_OF_THEM, MOST_OF_THEM) * count(lined | ~lined)
-    counted = lined | ~small[found.c]
-    return np.asarray((count(sure & counted) >= MOST_OF_THEM * count(counted)) & (count(lined) >= least))
-
-
-def _level(
-    found: Candidates, among: Candidates, typical: Float[np.ndarray, " C"], small: Bool[np.ndarray, " C"]
-) -> Bool[np.ndarray, " S"] | None:
-    """Tell which candidates stand on lines with those `among` others that are sure; None where the page has no lines.
-
-    Small marks stand on lines as well, but do not tell where these are: the dots of i are level with each other.
-    """
-    sure = among[among.evidence > SURE * typical[among.c]]
-    lines = find_lines(sure.c, sure.corner, len(typical))
-    large = sure[~small[sure.c]]
-    if lines is None or not len(large.c):
-        return None
-    return on_a_line(lines, (large.c, large.corner), found.c, found.corner)
-
-
 def _taken(grid: Grid, found: Candidates, shapes: list[Shape]) -> Bool[np.ndarray, "G1 G2"]:
     """Give the cells where characters were found."""
     taken = np.zeros(grid.shape, bool)
@@ -355,24 +318,6 @@ def _taken(grid: Grid, found: Candidates, shapes: list[Shape]) -> Bool[np.ndarra
 
 def _worthy(found: Candidates, typical: Float[np.ndarray, " C"], threshold: float) -> Candidates:
     return found[(found.evidence > LEAST_EVIDENCE * typical[found.c]) & (found.quality > threshold)]
-
-
-def _least(
-    found: Candidates, typical: Float[np.ndarray, " C"], small: Bool[np.ndarray, " C"]
-) -> Float[np.ndarray, " S"]:
-    """Give the evidence that each candidate needs: less on a line, more beside it, where the page has lines."""
-    level = _level(found, found, typical, small)
-    if level is None:
-        return np.asarray(LEAST_EVIDENCE * typical[found.c])
-    return np.asarray(np.where(level, ON_A_LINE, OFF_LINES) * typical[found.c])
-
-
-def _specks(
-    found: Candidates, among: Candidates, typical: Float[np.ndarray, " C"], small: Bool[np.ndarray, " C"]
-) -> Bool[np.ndarray, " S"]:
-    """Tell the small marks beside the lines of others, where the page has lines: dirt, or dots of letters."""
-    level = _level(found, among, typical, small)
-    return np.zeros(len(found.c), bool) if level is None else np.asarray(small[found.c] & ~level)
 
 
 def _taught(
