@@ -255,10 +255,10 @@ def sum_moments(batch: Batch, terms: Terms, states: States, q: Float[Tensor, " S
 def _arrays(batch: Batch, terms: Terms) -> tuple[np.ndarray, ...]:
     """Give patches with wrapped columns, and the tables a pattern row at a time."""
     (P1, P2), F = terms.P, terms.W.shape[2]
-    wrapped = torch.arange(terms.D[1] + P2 - 1) % terms.D[1]
-    y = batch.Y[:, :, wrapped].reshape(batch.N, terms.D[0], -1)
+    Y, log_H = (torch.cat([v, v[:, :, : P2 - 1]], 2) for v in (batch.Y, batch.log_H))
     rows = (t.reshape(terms.C, P1, P2 * F).numpy() for t in (terms.W, terms.precision))
-    return y.numpy(), batch.log_H[:, :, wrapped].numpy(), *rows, terms.offset.reshape(terms.C, P1, P2).numpy()
+    y = Y.reshape(batch.N, terms.D[0], -1)
+    return y.numpy(), log_H.numpy(), *rows, terms.offset.reshape(terms.C, P1, P2).numpy()
 
 
 def _shift(states: States, terms: Terms) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from unblot.grid import FRAME, LEAST_VARIANCE, Grid
 from unblot.inference.batch import Batch, States
-from unblot.inference.estep import posterior_on, statistics
+from unblot.inference.estep import Posterior, statistics
 from unblot.inference.kernels import kernels_for
 from unblot.learning.mstep import mstep
 from unblot.model.background import MOST_VALUES, Background, fit_background
@@ -74,10 +74,10 @@ def fit(grid: Grid, log_H: Float[Tensor, "G1 G2"], members: list[Int[np.ndarray,
     pi = torch.bincount(c).to(W) / len(c)
     theta = Theta(W, torch.full_like(W, START_VARIANCE), torch.full_like(W[..., 0], START), pi)
     states = States(torch.arange(len(c), device=device), c, torch.zeros_like(c))
+    given = Posterior(states, W.new_ones(len(c), 1), W.new_zeros(len(c)))
     least = torch.full((1,), LEAST_VARIANCE, device=device)
     for _ in range(STEPS):
-        tables = terms(theta, FRAME)
-        theta = mstep(theta, statistics(batch, tables, posterior_on(batch, tables, states)), least, PLAY)
+        theta = mstep(theta, statistics(batch, terms(theta, FRAME), given), least, PLAY)
     return theta
 
 
