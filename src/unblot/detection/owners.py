@@ -23,7 +23,7 @@ FOUND_AGAIN = 0.5  # of a class's examples: otherwise others explain them, and t
 LARGER = 1.8  # times the ink of a piece
 COVERED = 0.6  # of a piece's ink
 PIECE = 0.6  # of a class's examples
-EXPLAINED = 0.95  # of its evidence that the two characters of a pair have together,
+EXPLAINED, NEARLY = 0.95, 0.9  # of its evidence that the two characters of a pair have together, NEARLY if it is small,
 PAIRED = 0.6  # for so many of its examples,
 FREQUENT = 2  # and so many times as frequent
 
@@ -179,8 +179,8 @@ def standing_classes(
     Those that others explain fall, the least worth first. Only small marks that do not stand free are taken for pieces:
     an i is covered by whatever has two stems wherever another stem is close.
     """
-    standing = np.asarray((worth > COST) & ~_pairs(found, rivals, examples, worth, broken))
     small = np.array([ink.cells.sum() < SMALL for ink in inks])
+    standing = np.asarray((worth > COST) & ~_pairs(found, rivals, examples, worth, small, broken))
     while True:
         allowed = standing[found.c]
         left, mine = found[allowed], found[owners(found, worth, rivals, allowed, 0)]
@@ -201,6 +201,7 @@ def _pairs(
     rivals: list[Int[np.ndarray, " _"]],
     examples: list[Int[np.ndarray, "_ 2"]],
     worth: Float[np.ndarray, " C"],
+    small: Bool[np.ndarray, " C"],
     broken: bool,
 ) -> Bool[np.ndarray, " C"]:
     """Tell the classes that are two touching characters, most of whose examples two sure ones explain about as well.
@@ -209,7 +210,7 @@ def _pairs(
     """
     sure = found.evidence > SURE * worth[found.c]
     count = np.array([len(corners) for corners in examples])
-    pairs = np.zeros(len(worth), bool)
+    pairs, share = np.zeros(len(worth), bool), np.where(small, NEARLY, EXPLAINED)
     for c, corners in enumerate(examples):
         own = np.nonzero(found.c == c)[0]
         near, which = cKDTree(found.corner[own]).query(corners) if len(own) else (np.zeros(0), np.zeros(0, int))
@@ -217,7 +218,7 @@ def _pairs(
         for k in own[which[near <= CLOSE]].tolist():
             others = rivals[k][sure[rivals[k]] & (count[found.c[rivals[k]]] >= FREQUENT * count[c])]
             two = best_two(others, found.evidence, rivals, broken)
-            explained += bool(two) and found.evidence[two].sum() > EXPLAINED * found.evidence[k]
+            explained += bool(two) and found.evidence[two].sum() > share[c] * found.evidence[k]
         pairs[c] = explained > PAIRED * len(corners)
     return pairs
 

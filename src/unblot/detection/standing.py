@@ -11,7 +11,8 @@ from unblot.detection.owners import SURE
 
 LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that looks like a part of it
 ON_A_LINE, OFF_LINES = 0.2, 0.6  # the same, where the page has lines
-MOST_OF_THEM, FEW_OF_THEM = 0.5, 0.2  # of a class, of a class of small marks
+MOST_OF_THEM, FEW_OF_THEM = 0.5, 0.2  # of a class, of a class of small marks,
+MANY = 10  # if so many are on lines: a few are by chance
 
 
 def _level(
@@ -44,7 +45,8 @@ def mostly(
     lined = everyone if level is None else level
     left = lined | ~small[found.c]
     sure = left & (found.evidence > SURE * typical[found.c])
-    least = np.where(small, FEW_OF_THEM, MOST_OF_THEM) * count(everyone)
+    many = small & (count(lined) >= MANY)
+    least = np.where(many, FEW_OF_THEM, MOST_OF_THEM) * count(everyone)
     return np.asarray((count(sure) >= MOST_OF_THEM * count(left)) & (count(lined) >= least))
 
 
