@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unblot.detection.candidates import Candidates
-from unblot.detection.owners import SURE, best_two, least_whole, weighed, whole_ones
+from unblot.detection.owners import SURE, best_two, completeness, least_whole, weighed
 from unblot.grid import FRAME
 from unblot.learning.windows import INKED, START, START_VARIANCE, alone, around_small, grown, small_ones
 from unblot.model.theta import Theta
@@ -127,8 +127,9 @@ def contest(
             owned[_frame(found.corner[k])] += (sign * view.near[found.c[k]]).astype(np.int16)
 
     hold(chosen.tolist(), 1)
-    whole = whole_ones(found, typical, holds)
-    clear = not broken and least_whole(found, typical, holds) > CLEAR
+    share = completeness(found, typical)
+    least = least_whole(share[holds])
+    whole, clear = share > least, not broken and least > CLEAR
     order, weight = np.argsort(-found.evidence, kind="stable"), weighed(found, typical)
 
     def instead_of(k: int) -> tuple[list[int], list[int]]:

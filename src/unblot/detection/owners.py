@@ -37,6 +37,11 @@ class Ink:
     left: int
 
     @property
+    def size(self) -> int:
+        """How many cells it has."""
+        return int(self.cells.sum())
+
+    @property
     def middle(self) -> tuple[float, float]:
         """Row and column of the box's middle in the frame."""
         return self.top + self.cells.shape[0] / 2, self.left + self.cells.shape[1] / 2
@@ -68,7 +73,8 @@ def owners(
     for k in order:
         if not blocked[k]:
             choose(int(k), 1)
-    whole = whole_ones(found, typical, chosen)
+    share = completeness(found, typical)
+    whole = share > least_whole(share[chosen])
     for _ in range(turns):
         swapped = False
         for k in order[(chosen & ~whole)[order]][::-1]:
@@ -83,24 +89,20 @@ def owners(
     return order[chosen[order]]
 
 
-def whole_ones(
-    found: Candidates, typical: Float[np.ndarray, " C"], chosen: Bool[np.ndarray, " S"]
-) -> Bool[np.ndarray, " S"]:
-    """Tell the candidates that are as complete as most of the sure ones chosen."""
-    return np.asarray(found.evidence / typical[found.c].clip(1e-6) > least_whole(found, typical, chosen))
+def completeness(found: Candidates, typical: Float[np.ndarray, " C"]) -> Float[np.ndarray, " S"]:
+    """Give the share of its class's typical evidence that each candidate has."""
+    return np.asarray(found.evidence / typical[found.c].clip(1e-6))
 
 
-def least_whole(found: Candidates, typical: Float[np.ndarray, " C"], chosen: Bool[np.ndarray, " S"]) -> float:
-    """Give the share of its typical evidence that a whole candidate has at least: on worn pages that is less."""
-    share = found.evidence / typical[found.c].clip(1e-6)
-    sure = share[chosen & (share > SURE)]
+def least_whole(share: Float[np.ndarray, " s"]) -> float:
+    """Give the share of its typical evidence that a whole character has at least: on worn pages that is less."""
+    sure = share[share > SURE]
     return float(np.quantile(sure, WHOLE)) if len(sure) else 1.0
 
 
 def weighed(found: Candidates, typical: Float[np.ndarray, " C"]) -> Float[np.ndarray, " S"]:
     """Count evidence less where much of what is typical of the class is missing: an n is also most of an m."""
-    whole = np.clip(found.evidence / typical[found.c].clip(1e-6), 0, 1)
-    return np.asarray(found.evidence * whole**COMPLETE)
+    return np.asarray(found.evidence * np.clip(completeness(found, typical), 0, 1) ** COMPLETE)
 
 
 def best_two(
@@ -142,7 +144,7 @@ def find_rivals(found: Candidates, inks: list[Ink]) -> list[Int[np.ndarray, " _"
     """Give for every candidate the others that would own the same ink."""
     at = middles(found, inks)
     reach = np.array([np.hypot(*ink.cells.shape) / 2 for ink in inks])[found.c] if len(at) else np.zeros(0)
-    size = np.array([ink.cells.sum() for ink in inks])
+    size = np.array([ink.size for ink in inks])
     pairs = cKDTree(at).query_pairs(2 * reach.max(), output_type="ndarray") if len(at) else np.zeros((0, 2), int)
     near = np.abs(at[pairs[:, 0]] - at[pairs[:, 1]]).max(1, initial=0) < reach[pairs].sum(1)
     lists: list[list[int]] = [[] for _ in range(len(at))]
@@ -179,7 +181,7 @@ def standing_classes(
     Those that others explain fall, the least worth first. Only small marks that do not stand free are taken for pieces:
     an i is covered by whatever has two stems wherever another stem is close.
     """
-    small = np.array([ink.cells.sum() < SMALL for ink in inks])
+    small = np.array([ink.size < SMALL for ink in inks])
     standing = np.asarray((worth > COST) & ~_pairs(found, rivals, examples, worth, small, broken))
     while True:
         allowed = standing[found.c]
@@ -225,7 +227,7 @@ def _pairs(
 
 def _piece(c: int, found: Candidates, inks: list[Ink], examples: Int[np.ndarray, "N 2"]) -> float:
     """Give the share of a class's examples that lie in the ink of much larger characters with more evidence."""
-    size = np.array([ink.cells.sum() for ink in inks])
+    size = np.array([ink.size for ink in inks])
     larger = found[size[found.c] > LARGER * size[c]]
     if not len(larger.c):
         return 0.0
