@@ -27,6 +27,7 @@ RAREST = 0.005  # share of such pixels, at least
 DARKENED = 0.97  # the share of pixels that strokes darken where they run
 LEVELS = 1024  # of ink, for paper
 EDGE = 5  # pixels: strokes with their edges
+OVERLAP = 1.0  # log odds against a reading for each pixel of its ink that another owns: characters do not overlap
 
 
 @dataclass(frozen=True)
@@ -158,13 +159,14 @@ def ahead(view: Closeup, count: Int[np.ndarray, "H W"], new: list[Sight], old: l
     clear = free & ~view.strokes[top:bottom, left:right]
     sums, own = [], []
     for side in (new, old):
-        best, covered = np.zeros(free.shape, np.float32), np.zeros(free.shape, bool)
+        best, covered, twice = np.zeros(free.shape, np.float32), np.zeros(free.shape, bool), 0
         for each in side:
             here = _inside(each.there, top, left)
             both = covered[here] & each.own
             best[here] = np.where(both, np.maximum(best[here], each.odds), best[here] + each.odds)
             covered[here] |= each.own
-        sums.append(float(best[free].sum()))
+            twice += int((each.printed & ~free[here]).sum())
+        sums.append(float(best[free].sum()) - OVERLAP * twice)
         own.append(covered)
     there = np.zeros(free.shape, bool)
     for each in old:

@@ -19,7 +19,7 @@ from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
 from unblot.detection.contest import View, contest, crowded, view
 from unblot.detection.owners import SURE, Ink, find_rivals, owners, standing_classes, without
-from unblot.detection.standing import LEAST_EVIDENCE, least_evidence, mostly, specks
+from unblot.detection.standing import LEAST_EVIDENCE, least_evidence, mostly, pieces, specks
 from unblot.detection.strokes import on_a_stroke, stroke_classes
 from unblot.detection.together import together
 from unblot.errors import NothingFoundError
@@ -269,7 +269,7 @@ def _instances(
     surely = free & mostly(chosen[chosen.evidence > SURE * worth[chosen.c]], worth, small)
     sure = found.evidence > SURE * worth[found.c]
     allowed = standing & (mostly(chosen, worth, small)[found.c] | (surely[found.c] & sure))
-    allowed &= ~specks(found, chosen, worth, small)
+    allowed &= ~specks(found, chosen, worth, small) & ~pieces(found, chosen, worth)[found.c]
     if not type_.joined:
         allowed &= ~on_a_stroke(page, found, own) & ~stroke_classes(page, chosen, own)[found.c]
     return found[winners(allowed)], shapes, worth

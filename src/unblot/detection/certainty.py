@@ -28,19 +28,26 @@ def probabilities(
     """Give how likely each chosen character is right among all readings of its ink, and the number of the next one."""
     if not len(chosen.c):
         return np.zeros(0), []
+
+    def covers(k: int, other: int) -> bool:
+        """Tell whether a reading is another one of the ink of a chosen character."""
+        c, number = chosen.c[k], character[readings.c[other]]
+        if number in (-1, character[c]):
+            return False
+        both = shared(inks[c], chosen.corner[k], inks[readings.c[other]], readings.corner[other])
+        return bool(both >= RIVAL * inks[c].size)
+
     at, tree = middles(chosen, inks), cKDTree(middles(readings, inks))
-    rivals, seconds = np.zeros(len(at)), []
+    others: list[list[int]] = []
+    against = np.zeros(len(readings.c))  # the evidence of those whose ink each reading covers
     for k, c in enumerate(chosen.c):
-        own, second = inks[c], None
-        for other in tree.query_ball_point(at[k], max(own.cells.shape) / 2):
-            number = int(character[readings.c[other]])
-            if number in (-1, character[c]) or readings.evidence[other] <= rivals[k]:
-                continue
-            both = shared(own, chosen.corner[k], inks[readings.c[other]], readings.corner[other])
-            if both >= RIVAL * own.cells.sum():
-                rivals[k], second = readings.evidence[other], other
-        seconds.append(second)
+        near = tree.query_ball_point(at[k], max(inks[c].cells.shape) / 2, return_sorted=True)
+        others.append([other for other in near if covers(k, other)])
+        against[others[k]] += chosen.evidence[k]
+    shares = readings.evidence / against.clip(1e-6)
+    seconds = [max(those, key=lambda other: shares[other], default=None) for those in others]
+    rivals = np.array([0.0 if second is None else shares[second] for second in seconds])
     whole = np.clip(chosen.evidence / typical[chosen.c].clip(1e-6), 0, 1)
-    close = np.clip(rivals / chosen.evidence.clip(1e-6) - FAR, 0, None)
+    close = np.clip(rivals - FAR, 0, None)
     rare = 1 / np.bincount(chosen.c)[chosen.c]
     return np.asarray(expit(ODDS + WHOLE * whole + CLOSE * close + RARE * rare + CONFUSED * close.mean())), seconds

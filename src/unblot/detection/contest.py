@@ -22,6 +22,7 @@ from unblot.learning.windows import INKED, START, START_VARIANCE, alone, around_
 from unblot.model.theta import Theta
 
 MARGIN = 40.0  # evidence that a rival must have more, since dirt hides from either what it has ahead
+FURTHER = 260.0  # evidence that each further character costs: several fit more by chance than one
 CLOSE = 0.4  # of the evidence of those that hold its ink that a rival must have
 CLEAR = 0.9  # of their typical evidence that most sure characters have where type is not worn
 MOST_RIVALS = 2  # at once
@@ -119,24 +120,27 @@ def contest(
     if allowed is not None:
         blocked[~allowed] = len(blocked)
     owned = np.zeros(view.cells.shape, np.int16)  # by how many of them
+    weight = weighed(found, typical)
+    gain = weight.copy()  # less what those that hold would lose
 
     def hold(those: list[int], sign: int) -> None:
         for k in those:
             holds[k] = sign > 0
             blocked[rivals[k]] += sign
+            gain[rivals[k]] -= sign * weight[k]
             owned[_frame(found.corner[k])] += (sign * view.near[found.c[k]]).astype(np.int16)
 
     hold(chosen.tolist(), 1)
     share = completeness(found, typical)
     least = least_whole(share[holds])
     whole, clear = share > least, not broken and least > CLEAR
-    order, weight = np.argsort(-found.evidence, kind="stable"), weighed(found, typical)
+    order = np.argsort(-found.evidence, kind="stable")
 
     def instead_of(k: int) -> tuple[list[int], list[int]]:
         """Give those that may hold k's ink, and those that do: two for k, or k for two, for one or for none."""
         if holds[k]:
-            free = rivals[k][(blocked[rivals[k]] == 1) & (whole[rivals[k]] | clear)]
-            return best_two(free, weight, rivals), [k]
+            two = best_two(rivals[k][(blocked[rivals[k]] <= MOST_RIVALS) & (whole[rivals[k]] | clear)], gain, rivals)
+            return two, sorted({int(rival) for one in two for rival in rivals[one] if holds[rival]})
         against = rivals[k][holds[rivals[k]]].tolist()
         close = found.evidence[k] > CLOSE * found.evidence[against].sum() and found.c[k] not in found.c[against]
         return [k] if close and blocked[k] <= MOST_RIVALS else [], against
@@ -174,7 +178,10 @@ def _ahead(
     against: list[int],
     whole: Bool[np.ndarray, " S"],
 ) -> float:
-    """Give how much more one side sees than those that hold its ink, in what any covers and nobody else owns."""
+    """Give how much more one side sees than those that hold its ink, in what any covers and nobody else owns.
+
+    What it costs is taken off: ink that others own, and characters that it has more.
+    """
     everyone = [*side, *against]
     top, left = np.maximum(found.corner[everyone].min(0) - AROUND, 0)
     bottom, right = found.corner[everyone].max(0) + FRAME + AROUND
@@ -203,7 +210,8 @@ def _ahead(
             crossed &= ~own
     counted = covered & free & ~crossed
     overlap = [int((claims & ~free).sum()) for claims in claimed]
-    return float((sums[0] - sums[1])[counted].sum()) - OVERLAP * (overlap[0] - overlap[1])
+    cost = OVERLAP * (overlap[0] - overlap[1]) + FURTHER * (len(side) - len(against))
+    return float((sums[0] - sums[1])[counted].sum()) - cost
 
 
 def _going_on(inked: Bool[np.ndarray, "h w"], covered: Bool[np.ndarray, "h w"]) -> Bool[np.ndarray, "h w"]:

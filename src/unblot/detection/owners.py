@@ -116,7 +116,7 @@ def best_two(
     In broken type, whose pieces explain whatever they are put together to, the first of all must be one of them.
     """
     order = free[np.argsort(-evidence[free], kind="stable")].tolist()
-    best, most = [], 0.0
+    best, most = [], -np.inf
     for n, one in enumerate(order[:1] if broken else order):
         if 2 * evidence[one] <= most:
             break

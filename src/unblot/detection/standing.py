@@ -13,6 +13,7 @@ LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that l
 ON_A_LINE, OFF_LINES = 0.2, 0.6  # the same, where the page has lines
 MOST_OF_THEM, FEW_OF_THEM = 0.5, 0.2  # of a class, of a class of small marks,
 MANY = 10  # if so many are on lines: a few are by chance
+OWNS = 0.03  # of the places that look like a class: one that owns less is a piece of other characters
 
 
 def _level(
@@ -48,6 +49,15 @@ def mostly(
     many = small & (count(lined) >= MANY)
     least = np.where(many, FEW_OF_THEM, MOST_OF_THEM) * count(everyone)
     return np.asarray((count(sure) >= MOST_OF_THEM * count(left)) & (count(lined) >= least))
+
+
+def pieces(found: Candidates, chosen: Candidates, typical: Float[np.ndarray, " C"]) -> Bool[np.ndarray, " C"]:
+    """Tell the classes that own hardly any of the places that surely look like them."""
+
+    def sure(those: Candidates) -> Int[np.ndarray, " C"]:
+        return np.bincount(those.c[those.evidence > SURE * typical[those.c]], minlength=len(typical))
+
+    return np.asarray(sure(chosen) < OWNS * sure(found))
 
 
 def least_evidence(

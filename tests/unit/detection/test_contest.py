@@ -1,4 +1,4 @@
-"""Rivals on hand-made pages: an x-high frame with two stems (n), the same with a long stem (h), one stem alone."""
+"""Rivals on hand-made pages: an x-high frame with two stems (n), the same with a long stem (h), one stem, blocks."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from unblot.learning.windows import RING, Shape, evidence, grown, within
 from unblot.model.likelihood import LEAST_A
 from unblot.model.theta import Theta
 
-N, H, STEM = range(3)
+N, H, STEM, BLOCK, WIDE = range(5)
+TYPICAL = np.array([200.0, 280.0, 100.0, 290.0, 750.0])
 PAGE = (140, 200)
 
 
 class Page:
-    """Cells of ink with noise, patterns of the three shapes, and candidates with their evidence."""
+    """Cells of ink with noise, patterns of the five shapes, and candidates with their evidence."""
 
     def __init__(self, cells: np.ndarray) -> None:
         rng = np.random.default_rng(0)
         self.cells = torch.from_numpy(np.clip(cells + rng.normal(0, 0.03, cells.shape), 0, 1))[..., None].float()
-        self.own = np.zeros((3, *FRAME), bool)
+        self.own = np.zeros((5, *FRAME), bool)
         for c in (N, H):
             self.own[c, 20:38, 10:13] = self.own[c, 20:38, 20:23] = self.own[c, 20:23, 10:23] = True
         self.own[H, 8:38, 10:13] = True
         self.own[STEM, 20:38, 10:13] = True
+        self.own[BLOCK, 20:38, 10:22] = self.own[WIDE, 20:38, 10:43] = True
         W = torch.from_numpy(np.where(self.own, 0.9, 0.02)).float()[..., None]
-        theta = Theta(W, torch.full_like(W, 0.02), torch.full(W.shape[:3], 0.9), torch.full((3,), 1 / 3))
+        theta = Theta(W, torch.full_like(W, 0.02), torch.full(W.shape[:3], 0.9), torch.full((5,), 1 / 5))
         shapes = [Shape(own, (0, 0, 1, 1)) for own in self.own]
         self.theta = within(theta, shapes)
         ink, paper = (torch.distributions.Normal(mean, 0.14).log_prob(self.cells[..., 0]) for mean in (0.9, 0.02))
         self.log_H = torch.logaddexp(ink + np.log(0.15), paper + np.log(0.85))
-        self.inks = [Ink(own[:38, :23], 0, 0) for own in self.own]
+        self.inks = [Ink(own[:38, :43], 0, 0) for own in self.own]
 
     def candidates(self, *rows: tuple[int, int, int]) -> Candidates:
         states = np.array(rows)
@@ -47,8 +49,7 @@ class Page:
     def winners(self, held: list[int], *rows: tuple[int, int, int], broken: bool = False) -> list[int]:
         found = self.candidates(*rows)
         seen = view(self.cells, self.log_H, self.theta, self.own)
-        typical = np.array([200.0, 280.0, 100.0])
-        winning = contest(seen, found, np.array(held), find_rivals(found, self.inks), typical, None, broken)
+        winning = contest(seen, found, np.array(held), find_rivals(found, self.inks), TYPICAL, None, broken)
         return sorted(winning.tolist())
 
 
@@ -80,12 +81,23 @@ def test_one_that_sees_more_wins_over_two():
     assert page.winners([1, 2], (N, 30, 30), (STEM, 30, 30), (STEM, 30, 40)) == [0]
 
 
-@pytest.mark.parametrize(("broken", "worn", "winning"), [(False, 6, [1, 2]), (True, 0, [1, 2]), (True, 6, [])])
+def test_a_further_character_must_see_much_more():
+    page = Page(drawn(STEM, (30, 30), (30, 40)))  # an n without its arch
+    assert page.winners([1, 2], (N, 30, 30), (STEM, 30, 30), (STEM, 30, 40)) == [0]
+
+
+def test_two_win_over_two_that_each_keeps_out():
+    cells = drawn(N, (30, 30), (30, 46))
+    rows = ((N, 30, 30), (N, 30, 46), (STEM, 30, 30), (BLOCK, 30, 40))
+    assert Page(cells).winners([2, 3], *rows) == [0, 1]
+
+
+@pytest.mark.parametrize(("broken", "worn", "winning"), [(False, 6, [1, 2]), (True, 0, [1, 2]), (True, 6, [0])])
 def test_two_that_see_more_win_over_one_unless_they_are_pieces(broken, worn, winning):
-    cells = drawn(STEM, (30, 30), (30, 40))
+    cells = drawn(BLOCK, (30, 30), (30, 51))
     cells[68 - worn : 68] = 0
     page = Page(cells + drawn(N, (30, 100), (30, 140)))
-    rows = ((N, 30, 30), (STEM, 30, 30), (STEM, 30, 40), (N, 30, 100), (N, 30, 140))
+    rows = ((WIDE, 30, 30), (BLOCK, 30, 30), (BLOCK, 30, 51), (N, 30, 100), (N, 30, 140))
     assert page.winners([0, 3, 4], *rows, broken=broken) == [*winning, 3, 4]
 
 
@@ -95,8 +107,8 @@ def test_ink_that_a_neighbour_owns_speaks_against_who_claims_it():
 
 
 def test_what_its_rivals_have_left_is_held_by_who_waited():
-    page = Page(drawn(STEM, (30, 30), (30, 40)) + drawn(H, (80, 30)))
-    rows = ((N, 30, 30), (STEM, 30, 30), (STEM, 30, 40), (H, 80, 30))
+    page = Page(drawn(BLOCK, (30, 30), (30, 51)) + drawn(H, (80, 30)))
+    rows = ((WIDE, 30, 30), (BLOCK, 30, 30), (BLOCK, 30, 51), (H, 80, 30))
     assert page.winners([3], *rows) == [1, 2, 3]
 
 
@@ -111,11 +123,10 @@ def test_a_small_mark_stands_alone():
     page = Page(drawn(N, (30, 30), (30, 46)) + drawn(STEM, (30, 80)) + drawn(STEM, *stroke))
     found = page.candidates((STEM, 30, 40), (STEM, 30, 80), (STEM, 30, 120), (N, 30, 30))
     seen = view(page.cells, page.log_H, page.theta, page.own)
-    typical = np.array([200.0, 280.0, 100.0])
-    assert crowded(seen, found, typical, broken=False).tolist() == [False, False, True, False]
-    assert crowded(seen, found, typical, broken=True).tolist() == [True, False, True, False]
+    assert crowded(seen, found, TYPICAL, broken=False).tolist() == [False, False, True, False]
+    assert crowded(seen, found, TYPICAL, broken=True).tolist() == [True, False, True, False]
     many = found[np.array([0, 1, 1, 1, 2])]
-    assert not crowded(seen, many, typical, broken=False).any()  # strokes hardly ever look like it
+    assert not crowded(seen, many, TYPICAL, broken=False).any()  # strokes hardly ever look like it
 
 
 def pairs_of(first: int, second: int, beside: int, alone: int) -> Candidates:
@@ -128,7 +139,7 @@ def pairs_of(first: int, second: int, beside: int, alone: int) -> Candidates:
 @pytest.mark.parametrize(("first", "second"), [(STEM, STEM), (N, STEM), (STEM, N)])
 def test_parts_that_always_come_together_are_one_character(first, second):
     own = Page(np.zeros(PAGE)).own
-    shapes = [Shape(each, (10, 8, 23, 38)) for each in own]
+    shapes = [Shape(each, (10, 8, 23, 38)) for each in own[:BLOCK]]
     worth = np.ones(3, np.float32)
     found, joined, typical = together(pairs_of(first, second, 14, 1), shapes, worth)
     assert found.c.tolist() == [3] * 10

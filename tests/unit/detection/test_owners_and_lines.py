@@ -110,6 +110,16 @@ def test_close_rivals_missing_ink_and_rarity_make_a_character_doubtful():
     assert probabilities(once, once, INKS, character, TYPICAL)[0][0] < values[0]
 
 
+def test_one_reading_of_two_characters_counts_against_both_together():
+    both = candidates((0, 10, 10, 300), (0, 10, 16, 300))
+    one = candidates((0, 10, 10, 300), (0, 10, 16, 300), (1, 10, 9, 400))
+    character = np.arange(2)
+    alone, seconds = probabilities(both[np.array([0])], one, INKS, character, TYPICAL)
+    together, of_both = probabilities(both, one, INKS, character, TYPICAL)
+    assert (seconds, of_both) == ([2], [2, 2])
+    assert together.min() > alone[0]
+
+
 @pytest.mark.parametrize("slope", [0.0, 0.035, -0.02])
 def test_lines_are_learned_with_their_slope_and_each_class_s_height(slope):
     rng = np.random.default_rng(0)

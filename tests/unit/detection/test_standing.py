@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unblot.detection.candidates import Candidates
-from unblot.detection.standing import LEAST_EVIDENCE, OFF_LINES, ON_A_LINE, least_evidence, mostly, specks
+from unblot.detection.standing import LEAST_EVIDENCE, OFF_LINES, ON_A_LINE, least_evidence, mostly, pieces, specks
 
 LETTER, OTHER, DOT = range(3)
 TYPICAL, SMALL = np.array([400.0, 300.0, 50.0]), np.array([False, False, True])
@@ -57,3 +57,11 @@ def test_where_there_are_no_lines_nothing_is_beside_them():
     found = candidates(*((k % 3, *place) for k, place in enumerate(anywhere(60))))
     assert not specks(found, found, TYPICAL, SMALL).any()
     assert least_evidence(found, TYPICAL, SMALL) == pytest.approx(LEAST_EVIDENCE * TYPICAL[found.c])
+
+
+def test_what_owns_hardly_any_of_its_places_is_a_piece():
+    found = page([])
+    letters = np.nonzero(found.c == LETTER)[0]
+    few = found[np.append(np.nonzero(found.c == OTHER)[0], letters[:2])]
+    assert pieces(found, few, TYPICAL).tolist() == [True, False, False]
+    assert not pieces(found, found, TYPICAL).any()
