@@ -19,7 +19,8 @@ from unblot.learning.seeds import Seed
 from unblot.learning.windows import Shape, grown
 
 APART = 0.27  # width over distance; a cut through one round cloud has 0.38, the best of many cuts about 0.3
-SAME = 0.95  # correlation of two shapes that are the same
+SAME, SURELY = 0.95, 0.967  # correlation of two shapes that are the same, and where MANY examples tell
+MANY = 20  # the mean of fewer is not so sure
 CLEARER = 3.0  # how much farther the examples of one group may be from agreeing than those of the other
 FARTHER, AS_CLEAR = 0.22, 2.0  # the same of a small group that was looked for
 LEAST = 8  # examples of a shape
@@ -95,7 +96,8 @@ def _two_shapes(one: Float[np.ndarray, "N K"], other: Float[np.ndarray, "M K"], 
     """Tell whether two groups differ, and each agrees with itself about as well: examples under dirt do not."""
     usual = [np.median(group, axis=0) for group in (one, other)]
     astray = [1 - np.median(_correlation(group, own)) for group, own in zip((one, other), usual, strict=True)]
-    return bool(_correlation(usual[0][None], usual[1])[0] < SAME and max(astray) < clearer * min(astray))
+    same = SURELY if min(len(one), len(other)) >= MANY else SAME
+    return bool(_correlation(usual[0][None], usual[1])[0] < same and max(astray) < clearer * min(astray))
 
 
 def _correlation(cells: Float[np.ndarray, "N K"], usual: Float[np.ndarray, " K"]) -> Float[np.ndarray, " N"]:

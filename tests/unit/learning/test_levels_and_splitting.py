@@ -94,6 +94,16 @@ def test_one_cloud_has_no_cut_and_two_clouds_have_theirs(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
+def test_shapes_that_are_nearly_the_same_are_two_where_many_examples_tell(seed):
+    rng = np.random.default_rng(seed)
+    side = np.arange(120) % 3 == 0
+    both = rng.random(300) + np.where(side[:, None], 0.08, 0) * rng.choice([-1, 1], 300)  # correlation 0.96
+    cells = both + rng.normal(0, 0.05, both.shape)
+    assert _two_groups(cells, GRID) is not None
+    assert _two_groups(cells[:48], GRID) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
 def test_a_few_of_another_letter_are_found_among_many_and_a_few_under_dirt_are_not(seed):
     rng = np.random.default_rng(seed)
     thick = rng.uniform(-0.3, 0.3, (120, 1, 1))  # the widest direction: how much ink an impression has
