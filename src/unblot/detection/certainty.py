@@ -13,8 +13,8 @@ from unblot.detection.owners import Ink, middles, shared
 RIVAL = 0.5  # of a character's own ink that another reading must cover
 FAR = 0.5  # a rival with less than that share of the evidence says nothing
 # Log odds, fitted to pages whose characters are known: for all; for the share of its class's typical evidence that a
-# character has; for the share of its own evidence that its best rival has beyond FAR; for the inverse of its class's
-# size; and for the page's mean of the rivals' shares, since in worn type all characters have rivals.
+# character has; for the share that its best rival has of the evidence of all whose ink that covers, beyond FAR; for the
+# inverse of its class's size; and for the page's mean of the rivals' shares, since in worn type all have rivals.
 ODDS, WHOLE, CLOSE, RARE, CONFUSED = 1.4, 5.6, -3.7, -9.3, -11.6
 
 

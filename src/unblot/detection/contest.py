@@ -113,7 +113,8 @@ def contest(
 ) -> Int[np.ndarray, " t"]:
     """Let chosen candidates give way to rivals that see more in all that they cover; give the most evidence first.
 
-    Two take the place of one; both are whole where the type is broken or worn, or pieces would take a letter's.
+    Two take the place of all that keep them out; both are whole where the type is broken or worn, or pieces would take
+    a letter's.
     """
     holds = np.zeros(len(found.c), bool)
     blocked = np.zeros(len(found.c), int)  # by how many that hold
@@ -137,7 +138,7 @@ def contest(
     order = np.argsort(-found.evidence, kind="stable")
 
     def instead_of(k: int) -> tuple[list[int], list[int]]:
-        """Give those that may hold k's ink, and those that do: two for k, or k for two, for one or for none."""
+        """Give those that may hold k's ink, and all that hold theirs: two for k, or k for two, one or none."""
         if holds[k]:
             two = best_two(rivals[k][(blocked[rivals[k]] <= MOST_RIVALS) & (whole[rivals[k]] | clear)], gain, rivals)
             return two, sorted({int(rival) for one in two for rival in rivals[one] if holds[rival]})
