@@ -18,7 +18,7 @@ from unblot.cleaning.stamps import agreement, settle, settled
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
 from unblot.detection.contest import View, contest, crowded, view
-from unblot.detection.owners import SURE, Ink, find_rivals, owners, standing_classes, without
+from unblot.detection.owners import Ink, find_rivals, owners, standing_classes, sure_ones, without
 from unblot.detection.standing import LEAST_EVIDENCE, least_evidence, mostly, pieces, specks
 from unblot.detection.strokes import on_a_stroke, stroke_classes
 from unblot.detection.together import together
@@ -266,9 +266,8 @@ def _instances(
         standing &= ~_intruders(taken, seeds, own, chosen)[found.c]
         chosen = found[winners(standing)]
     small = small_ones(own)
-    surely = free & mostly(chosen[chosen.evidence > SURE * worth[chosen.c]], worth, small)
-    sure = found.evidence > SURE * worth[found.c]
-    allowed = standing & (mostly(chosen, worth, small)[found.c] | (surely[found.c] & sure))
+    surely = free & mostly(chosen[sure_ones(chosen, worth)], worth, small)
+    allowed = standing & (mostly(chosen, worth, small)[found.c] | (surely[found.c] & sure_ones(found, worth)))
     allowed &= ~specks(found, chosen, worth, small) & ~pieces(found, chosen, worth)[found.c]
     if not type_.joined:
         allowed &= ~on_a_stroke(page, found, own) & ~stroke_classes(page, chosen, own)[found.c]
@@ -324,7 +323,7 @@ def _taught(
     found: Candidates, shapes: list[Shape], typical: Float[np.ndarray, " C"], most: int | None
 ) -> tuple[list[Seed], list[Shape]]:
     """Let the instances that are sure teach their classes anew, those that explain most of the page."""
-    sure = found[found.evidence > SURE * typical[found.c]]
+    sure = found[sure_ones(found, typical)]
     explained = np.bincount(sure.c, sure.evidence, minlength=len(shapes))
     seeds, kept = [], []
     for c in np.sort(np.argsort(-explained, kind="stable")[:most]):

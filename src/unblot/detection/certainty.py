@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 from scipy.special import expit
 
 from unblot.detection.candidates import Candidates
-from unblot.detection.owners import Ink, middles, shared
+from unblot.detection.owners import Ink, completeness, middles, shared
 
 RIVAL = 0.5  # of a character's own ink that another reading must cover
 FAR = 0.5  # a rival with less than that share of the evidence says nothing
@@ -28,6 +28,7 @@ def probabilities(
     """Give how likely each chosen character is right among all readings of its ink, and the number of the next one."""
     if not len(chosen.c):
         return np.zeros(0), []
+    size = np.array([ink.size for ink in inks])
 
     def covers(k: int, other: int) -> bool:
         """Tell whether a reading is another one of the ink of a chosen character."""
@@ -35,7 +36,7 @@ def probabilities(
         if number in (-1, character[c]):
             return False
         both = shared(inks[c], chosen.corner[k], inks[readings.c[other]], readings.corner[other])
-        return bool(both >= RIVAL * inks[c].size)
+        return bool(both >= RIVAL * size[c])
 
     at, tree = middles(chosen, inks), cKDTree(middles(readings, inks))
     others: list[list[int]] = []
@@ -47,7 +48,7 @@ def probabilities(
     shares = readings.evidence / against.clip(1e-6)
     seconds = [max(those, key=lambda other: shares[other], default=None) for those in others]
     rivals = np.array([0.0 if second is None else shares[second] for second in seconds])
-    whole = np.clip(chosen.evidence / typical[chosen.c].clip(1e-6), 0, 1)
+    whole = np.clip(completeness(chosen, typical), 0, 1)
     close = np.clip(rivals - FAR, 0, None)
     rare = 1 / np.bincount(chosen.c)[chosen.c]
     return np.asarray(expit(ODDS + WHOLE * whole + CLOSE * close + RARE * rare + CONFUSED * close.mean())), seconds

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unblot.detection.candidates import Candidates
-from unblot.detection.owners import SURE, best_two, completeness, least_whole, weighed
+from unblot.detection.owners import best_two, completeness, least_whole, sure_ones, weighed
 from unblot.grid import FRAME
 from unblot.learning.windows import INKED, START, START_VARIANCE, alone, around_small, grown, small_ones
 from unblot.model.theta import Theta
@@ -89,7 +89,7 @@ def crowded(view: View, found: Candidates, typical: Float[np.ndarray, " C"], bro
     count, pieces = cv2.connectedComponents((view.cells > INKED).astype(np.uint8))
     area = np.bincount(pieces.ravel(), minlength=count)
     area[0] = 0
-    sure = found.evidence > SURE * typical[found.c]
+    sure = sure_ones(found, typical)
     result = np.zeros(len(found.c), bool)
     for c in np.nonzero(small_ones(view.own))[0]:
         own, around, mine = view.own[c], around_small(view.own[c]), np.nonzero(found.c == c)[0]
@@ -156,8 +156,7 @@ def contest(
         if (holds == before).all():
             break
     held = order[holds[order]]
-    sure = found.evidence[held] > SURE * typical[found.c[held]]
-    return np.asarray(held[sure | _shown(view, found[held], owned)])
+    return np.asarray(held[sure_ones(found[held], typical) | _shown(view, found[held], owned)])
 
 
 def _shown(view: View, held: Candidates, owned: Int[np.ndarray, "G1 G2"]) -> Bool[np.ndarray, " t"]:

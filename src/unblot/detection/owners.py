@@ -94,6 +94,11 @@ def completeness(found: Candidates, typical: Float[np.ndarray, " C"]) -> Float[n
     return np.asarray(found.evidence / typical[found.c].clip(1e-6))
 
 
+def sure_ones(found: Candidates, typical: Float[np.ndarray, " C"]) -> Bool[np.ndarray, " S"]:
+    """Tell the candidates that have most of what is typical of their class."""
+    return np.asarray(found.evidence > SURE * typical[found.c])
+
+
 def least_whole(share: Float[np.ndarray, " s"]) -> float:
     """Give the share of its typical evidence that a whole character has at least: on worn pages that is less."""
     sure = share[share > SURE]
@@ -210,7 +215,7 @@ def _pairs(
 
     Both of these are much more frequent: an m is no r and n.
     """
-    sure = found.evidence > SURE * worth[found.c]
+    sure = sure_ones(found, worth)
     count = np.array([len(corners) for corners in examples])
     pairs, share = np.zeros(len(worth), bool), np.where(small, NEARLY, EXPLAINED)
     for c, corners in enumerate(examples):

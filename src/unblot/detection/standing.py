@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 
 from unblot.detection.candidates import Candidates
 from unblot.detection.lines import find_lines, on_a_line
-from unblot.detection.owners import SURE
+from unblot.detection.owners import sure_ones
 
 LEAST_EVIDENCE = 0.3  # of what a class's examples have: less is a stroke that looks like a part of it
 ON_A_LINE, OFF_LINES = 0.2, 0.6  # the same, where the page has lines
@@ -23,7 +23,7 @@ def _level(
 
     Small marks stand on lines as well, but do not tell where these are: the dots of i are level with each other.
     """
-    sure = among[among.evidence > SURE * typical[among.c]]
+    sure = among[sure_ones(among, typical)]
     lines = find_lines(sure.c, sure.corner, len(typical))
     large = sure[~small[sure.c]]
     if lines is None or not len(large.c):
@@ -45,7 +45,7 @@ def mostly(
     level, everyone = _level(found, found, typical, small), np.ones(len(found.c), bool)
     lined = everyone if level is None else level
     left = lined | ~small[found.c]
-    sure = left & (found.evidence > SURE * typical[found.c])
+    sure = left & sure_ones(found, typical)
     many = small & (count(lined) >= MANY)
     least = np.where(many, FEW_OF_THEM, MOST_OF_THEM) * count(everyone)
     return np.asarray((count(sure) >= MOST_OF_THEM * count(left)) & (count(lined) >= least))
@@ -55,7 +55,7 @@ def pieces(found: Candidates, chosen: Candidates, typical: Float[np.ndarray, " C
     """Tell the classes that own hardly any of the places that surely look like them."""
 
     def sure(those: Candidates) -> Int[np.ndarray, " C"]:
-        return np.bincount(those.c[those.evidence > SURE * typical[those.c]], minlength=len(typical))
+        return np.bincount(those.c[sure_ones(those, typical)], minlength=len(typical))
 
     return np.asarray(sure(chosen) < OWNS * sure(found))
 

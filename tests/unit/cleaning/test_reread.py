@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from unblot.cleaning.closeup import ahead, look_closely, owned, sight, support
+from unblot.cleaning.closeup import OVERLAP, Sight, ahead, look_closely, owned, sight, support
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import CONFIRMED, DOUBT, Again, reread
 from unblot.cleaning.stamps import Stamp
@@ -102,6 +102,21 @@ def test_what_others_own_says_nothing(page):
     assert alone.odds > 500
     assert beside.odds < 0.5 * alone.odds
     assert beside.clear < alone.clear
+
+
+def test_ink_that_others_own_speaks_against_a_reading_that_claims_it(page):
+    view = look_closely(page, FOUND, STAMPS, HEIGHT)
+    top, left = place(2, 3)
+    bowl, large, stem = (sight(view, reading(c, (top, x))) for c, x in ((1, left), (2, left), (0, left + 20)))
+    stems = owned(view, [stem]) > 0
+    assert (large.printed & stems[large.there]).sum() > 100
+
+    def worth(each: Sight) -> float:
+        others = stems[each.there]
+        return float(each.odds[~others].sum()) - OVERLAP * int((each.printed & others).sum())
+
+    lead = ahead(view, owned(view, [bowl, stem]), [large], [bowl])
+    assert lead.odds == pytest.approx(worth(large) - worth(bowl), rel=0.01)
 
 
 def test_whole_characters_stay_as_they_are_and_are_likelier(page):

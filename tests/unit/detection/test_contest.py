@@ -1,4 +1,4 @@
-"""Rivals on hand-made pages: an x-high frame with two stems (n), the same with a long stem (h), one stem, blocks."""
+"""Rivals on hand-made pages: x-high frames with two and three stems (n, m), a long stem (h), one stem alone, blocks."""
 
 from __future__ import annotations
 
@@ -15,25 +15,29 @@ from unblot.learning.windows import RING, Shape, evidence, grown, within
 from unblot.model.likelihood import LEAST_A
 from unblot.model.theta import Theta
 
-N, H, STEM, BLOCK, WIDE = range(5)
-TYPICAL = np.array([200.0, 280.0, 100.0, 290.0, 750.0])
+N, H, STEM, BLOCK, WIDE, M = range(6)
+TYPICAL = np.array([200.0, 280.0, 100.0, 290.0, 750.0, 300.0])
 PAGE = (140, 200)
 
 
 class Page:
-    """Cells of ink with noise, patterns of the five shapes, and candidates with their evidence."""
+    """Cells of ink with noise, patterns of the shapes, and candidates with their evidence."""
 
     def __init__(self, cells: np.ndarray) -> None:
         rng = np.random.default_rng(0)
         self.cells = torch.from_numpy(np.clip(cells + rng.normal(0, 0.03, cells.shape), 0, 1))[..., None].float()
-        self.own = np.zeros((5, *FRAME), bool)
+        self.own = np.zeros((len(TYPICAL), *FRAME), bool)
         for c in (N, H):
             self.own[c, 20:38, 10:13] = self.own[c, 20:38, 20:23] = self.own[c, 20:23, 10:23] = True
         self.own[H, 8:38, 10:13] = True
         self.own[STEM, 20:38, 10:13] = True
         self.own[BLOCK, 20:38, 10:22] = self.own[WIDE, 20:38, 10:43] = True
+        for left in (10, 16, 26):
+            self.own[M, 20:38, left : left + 3] = self.own[M, 20:23, 10:29] = True
         W = torch.from_numpy(np.where(self.own, 0.9, 0.02)).float()[..., None]
-        theta = Theta(W, torch.full_like(W, 0.02), torch.full(W.shape[:3], 0.9), torch.full((5,), 1 / 5))
+        theta = Theta(
+            W, torch.full_like(W, 0.02), torch.full(W.shape[:3], 0.9), torch.full_like(W[:, 0, 0, 0], 1 / len(W))
+        )
         shapes = [Shape(own, (0, 0, 1, 1)) for own in self.own]
         self.theta = within(theta, shapes)
         ink, paper = (torch.distributions.Normal(mean, 0.14).log_prob(self.cells[..., 0]) for mean in (0.9, 0.02))
@@ -87,9 +91,9 @@ def test_a_further_character_must_see_much_more():
 
 
 def test_two_win_over_two_that_each_keeps_out():
-    cells = drawn(N, (30, 30), (30, 46))
-    rows = ((N, 30, 30), (N, 30, 46), (STEM, 30, 30), (BLOCK, 30, 40))
-    assert Page(cells).winners([2, 3], *rows) == [0, 1]
+    page = Page(drawn(N, (30, 30), (30, 46)))
+    rows = ((N, 30, 30), (N, 30, 46), (STEM, 30, 30), (M, 30, 40))  # the m has a stem of the first n
+    assert page.winners([2, 3], *rows) == [0, 1]
 
 
 @pytest.mark.parametrize(("broken", "worn", "winning"), [(False, 6, [1, 2]), (True, 0, [1, 2]), (True, 6, [0])])
