@@ -135,3 +135,15 @@ def test_ctrl_c_leaves_nothing_half_written(folder, tmp_path):
     assert code == 130
     assert said.strip().endswith("unblot: error: interrupted")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_worn_type_is_read_for_what_it_is(tmp_path):
+    page = ["--chars", "acehnou", "--width", "1100", "--height", "900", "--size", "54", "--wear", "0.8", "--seed", "3"]
+    assert unblot("synth", "-o", str(tmp_path / "page"), *page, "--quiet").returncode == 0
+    found = ["--json", str(tmp_path / "found.json"), "--device", "cpu", "--quiet"]
+    assert unblot("clean", str(tmp_path / "page.png"), "-o", str(tmp_path / "out.png"), *found).returncode == 0
+    result = unblot("score", str(tmp_path / "page.truth.json"), str(tmp_path / "found.json"), "--json")
+    scored = json.loads(result.stdout)
+    assert scored["recall"] > 0.98
+    assert scored["false_positives"] <= 1
+    assert scored["substitutions"] <= 1

@@ -15,10 +15,11 @@ from unblot.cleaning.doubts import likely_at_most, mixed
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT, reread
 from unblot.cleaning.stamps import agreement, settle, settled
+from unblot.cleaning.worn import read_worn
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
-from unblot.detection.contest import View, contest, crowded, view
-from unblot.detection.owners import Ink, find_rivals, owners, standing_classes, sure_ones, without
+from unblot.detection.contest import View, contest, crowded, view, worn
+from unblot.detection.owners import Ink, completeness, find_rivals, owners, standing_classes, sure_ones, without
 from unblot.detection.standing import LEAST_EVIDENCE, least_evidence, mostly, pieces, specks
 from unblot.detection.strokes import on_a_stroke, stroke_classes
 from unblot.detection.together import together
@@ -116,19 +117,35 @@ def learn_whole(
 
 
 def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: float, watch: Watch) -> list[Character]:
-    """Find a model's characters on a page, as cells show them, and then close up."""
+    """Find a model's characters on a page, as cells show them and then close up; worn type is read once more."""
     assert isinstance(model.bank, InkCells)
     height = character_height(found_ink) or model.bank.height
-    grid = make_grid(found_ink, height, model.theta.W.device, model.bank.strength)
+    device = model.theta.W.device
+    grid = make_grid(found_ink, height, device, model.bank.strength)
+    detail, tall = scaled(found_ink, grid.factor), height * grid.factor
+    found, clear = _first_look(grid, detail, tall, model, threshold, watch)
+    if not clear:
+        plain = make_grid(found_ink, height, device) if model.bank.strength > 1 else grid
+        again = read_worn(detail, plain, tall, model, found)
+        found = found if again is None else _alike(detail, tall, model, again)
+    watch(Progress("detection", 4, 4, "done"))
+    return [replace(one, box=grid.on_page(one.box)) for one in found]
+
+
+def _first_look(
+    grid: Grid, detail: Float[np.ndarray, "H W"], tall: float, model: Model, threshold: float, watch: Watch
+) -> tuple[list[Character], bool]:
+    """Find characters by the evidence of their cells, read them anew close up, and tell whether type is clear."""
+    assert isinstance(model.bank, InkCells)
     log_H = model.background.log_prob(grid.cells)
-    watch(Progress("detection", 1, 3))
+    watch(Progress("detection", 1, 4))
     own, typical = _plain(model.pictures) > 0, _plain(model.typical)
     small = small_ones(own)
     readings = find_candidates(grid, log_H, model.theta)
     found = readings[(readings.evidence > least_evidence(readings, typical, small)) & (readings.quality > threshold)]
     if not model.bank.joined:
         found = found[~on_a_stroke(_plain(grid.cells[..., 0]), found, own)]
-    watch(Progress("detection", 2, 3, f"{len(found.c)} places"))
+    watch(Progress("detection", 2, 4, f"{len(found.c)} places"))
     inks = [_ink(Shape(ink, tuple(box))) for ink, box in zip(own, model.boxes.tolist(), strict=True)]
     seen, broken = view(grid.cells, log_H, model.theta, own), model.bank.strength > 1
     if not model.bank.joined:
@@ -153,22 +170,35 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
         read(int(k), p, other)
         for k, p, other in zip(chosen[likely], probability[likely].tolist(), compress(runners_up, likely), strict=True)
     ]
-    detail = scaled(found_ink, grid.factor)
-    tall = height * grid.factor
     at_home, stamps = settle(detail, characters, model)
     close, alike = look_closely(detail, at_home, stamps, tall), agreement(detail, at_home, stamps)
     held, several = dict(zip(chosen[likely].tolist(), at_home, strict=True)), mixed(alike)
     unsure = several | (set(small.nonzero()[0].tolist()) if broken else set())  # a comma may have lost its tail
     again = reread(close, held, found, rivals, several, lambda k: settled(detail, read(k), stamps[int(found.c[k])]))
     limits = likely_at_most(close, [each.character for each in again], tall)
-    watch(Progress("detection", 3, 3, "done"))
+    watch(Progress("detection", 3, 4))
     result = []
     for each, limit in zip(again, limits, strict=True):
         one = each.character
         if limit > 0 and alike[one.c] > AGREED:
             p = min(each.probability, limit, DOUBT if one.c in unsure else 1.0)
-            result.append(replace(one, box=grid.on_page(one.box), posterior=p))
-    return result
+            result.append(replace(one, posterior=p))
+    share = completeness(found[chosen], typical)
+    return result, model.bank.joined or not (broken or worn(share))
+
+
+def _alike(detail: Float[np.ndarray, "H W"], tall: float, model: Model, found: list[Character]) -> list[Character]:
+    """Give the characters, where they fit best, that are no pieces of others, and whose classes' instances agree."""
+    at_home, stamps = settle(detail, found, model)
+    alike = agreement(detail, at_home, stamps)
+    limits = likely_at_most(look_closely(detail, at_home, stamps, tall), at_home, tall)
+    unsure = mixed(alike)
+    return [
+        replace(one, posterior=min(one.posterior, limit, DOUBT if one.c in unsure else 1.0))
+        for one, limit in zip(at_home, limits, strict=True)
+        if limit == 1 or (limit > 0 and one.posterior >= DOUBT)
+        if alike[one.c] > AGREED
+    ]
 
 
 def _all_pages(inks: list[Float[np.ndarray, "_ _"]], device: torch.device) -> tuple[Grid, float]:

@@ -134,7 +134,7 @@ def contest(
     hold(chosen.tolist(), 1)
     share = completeness(found, typical)
     least = least_whole(share[holds])
-    whole, clear = share > least, not broken and least > CLEAR
+    whole, clear = share > least, not broken and not worn(share[holds])
     order = np.argsort(-found.evidence, kind="stable")
 
     def instead_of(k: int) -> tuple[list[int], list[int]]:
@@ -157,6 +157,11 @@ def contest(
             break
     held = order[holds[order]]
     return np.asarray(held[sure_ones(found[held], typical) | _shown(view, found[held], owned)])
+
+
+def worn(share: Float[np.ndarray, " s"]) -> bool:
+    """Tell whether characters, having that share of their typical evidence, are less alike than those of clear type."""
+    return least_whole(share) <= CLEAR
 
 
 def _shown(view: View, held: Candidates, owned: Int[np.ndarray, "G1 G2"]) -> Bool[np.ndarray, " t"]:

@@ -1,0 +1,142 @@
+"""Worn type read line by line: classes as their impressions on this page show them, wear taken out of each.
+
+Where impressions of a type differ, masks (Eq. 10) close over what is merely thick, thin or bent, and letters that
+differ by no more look alike. Here how impressions differ is learned from the page, and each is read with that known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.spatial import cKDTree
+from scipy.special import expit
+
+from unblot.cleaning.marks import INKED, LARGE, WIDEST, ink_parts, long_strokes
+from unblot.cleaning.passes import Character
+from unblot.cleaning.reread import DOUBT
+from unblot.detection.reading import Readings, read
+from unblot.detection.rows import find_rows
+from unblot.grid import CELL, FRAME, Grid, InkCells
+from unblot.inference.sheet import Sheet, lay_out
+from unblot.learning.glyphs import HALO, Glyph, as_learned, fit, inside, learn_wear, refit
+from unblot.learning.windows import grown, page_background
+from unblot.model.file import Model
+from unblot.model.wear import Wear
+
+TEACHES = 0.6  # probability of a character that teaches how its class looks
+LEAST = 4  # such characters of a class; classes with fewer look as they were learned
+EDGE = 5  # pixels: strokes with their edges
+WORN = 0.1  # cells by which parts of characters are bent where type is worn
+WHOLE = 0.5  # of its class's typical evidence that a reading must have to teach
+FAINTEST, NEW = 0.2, 0.4  # the same, to be a character that was found before, and one that was not
+SAME = 0.25  # of a character's larger side: places that are the same
+ODDS, SHARE = -2.0, 6.0  # log odds of a reading that was not found before, and for the share of the typical evidence
+NEVER_SURE = 0.87  # probability of those, at most
+RARE = 0.5  # characters that a class has more than were counted
+
+
+def read_worn(
+    ink: Float[np.ndarray, "H W"], grid: Grid, height: float, model: Model, first: list[Character]
+) -> list[Character] | None:
+    """Read a page anew with what its characters, as they were found first, tell of its wear; None where it has none.
+
+    Boxes are in pixels of the page's own scale, that of `ink`. What both looks agree on is as likely as it was.
+    """
+    sheet = _sheet(ink, grid, height)
+    own = model.pictures.cpu().numpy() > 0
+    c, corner = _places(first, model)
+    teaches = np.array([each.posterior > TEACHES for each in first], bool)
+    c, corner = c[teaches], inside(sheet, corner[teaches])
+    members = [corner[c == k] for k in range(len(own))]
+    wear, learned = _wear(sheet, members, own), _learned(model)
+    if wear.warped < WORN:
+        return None
+    glyphs = [
+        _taught(sheet, of_class, as_learned(W, ink_, wear), wear)
+        for of_class, W, ink_ in zip(members, learned, own, strict=True)
+    ]
+    found = _read(sheet, glyphs, c, corner)
+    sure = found[found.share > WHOLE]
+    glyphs = [_taught(sheet, sure.corner[sure.c == k], glyph, wear) for k, glyph in enumerate(glyphs)]
+    found = _read(sheet, glyphs, sure.c, sure.corner)
+    return list(_characters(found, grid, model, first))
+
+
+def _sheet(ink: Float[np.ndarray, "H W"], grid: Grid, height: float) -> Sheet:
+    """Lay out a page with the long strokes on it."""
+    inked = ink > INKED
+    parts = ink_parts(inked, ink)
+    fits = (parts.tall < LARGE * height) & (parts.width < WIDEST * height)
+    strokes = long_strokes(inked & ~fits[parts.label], height).astype(np.uint8)
+    wide = cv2.dilate(strokes, np.ones((EDGE, EDGE), np.uint8))[::CELL, ::CELL] > 0
+    log_H = page_background(grid).log_prob(grid.cells).cpu().numpy()
+    cells = grid.cells[..., 0].cpu().numpy()
+    return lay_out(cells, log_H, np.pad(wide, [(margin, margin) for margin in FRAME]))
+
+
+def _places(first: list[Character], model: Model) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, "S 2"]]:
+    """Give the classes of characters and the frames around them."""
+    c = np.array([each.c for each in first], int)
+    boxes, own = (np.array(v, float).reshape(-1, 4) for v in ([each.box for each in first], model.boxes.tolist()))
+    return c, np.rint(boxes[:, 1::-1] / CELL - own[c, 1::-1]).astype(int) + np.array(FRAME)
+
+
+def _learned(model: Model) -> Float[np.ndarray, "C P1 P2"]:
+    """Give the ink of classes as they were learned, where it was not made stronger."""
+    assert isinstance(model.bank, InkCells)
+    return np.asarray(model.theta.W[..., 0].cpu().numpy() / model.bank.strength)
+
+
+def _wear(sheet: Sheet, members: list[Int[np.ndarray, "_ 2"]], own: Bool[np.ndarray, "C P1 P2"]) -> Wear:
+    """Learn how far impressions differ."""
+    known = [(of_class, ink) for of_class, ink in zip(members, own, strict=True) if len(of_class) >= LEAST]
+    fitted = [fit(sheet, of_class, grown(ink, HALO), Wear(), 1) for of_class, ink in known]
+    return learn_wear(sheet, [glyph for glyph in fitted if glyph is not None])
+
+
+def _taught(sheet: Sheet, examples: Int[np.ndarray, "N 2"], glyph: Glyph, wear: Wear) -> Glyph:
+    """Learn a class from its examples, if they are enough."""
+    taught = refit(sheet, replace(glyph, examples=examples), wear) if len(examples) >= LEAST else None
+    return glyph if taught is None else taught
+
+
+def _read(sheet: Sheet, glyphs: list[Glyph], c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"]) -> Readings:
+    """Read a page whose lines and frequencies are those of some characters."""
+    count = np.bincount(c, minlength=len(glyphs)) + RARE
+    return read(sheet, glyphs, count / count.sum(), find_rows(c, corner, len(glyphs)))
+
+
+def _characters(found: Readings, grid: Grid, model: Model, first: list[Character]) -> Iterator[Character]:
+    """Give characters with their probabilities: only what was read the same before is sure."""
+
+    def middles(characters: list[Character]) -> Float[np.ndarray, "N 2"]:
+        boxes = np.array([each.box for each in characters], float).reshape(-1, 4)
+        return np.asarray((boxes[:, :2] + boxes[:, 2:]) / 2)
+
+    number = model.character.tolist()
+    readings = [
+        Character(number[c], c, grid.box((y, x), tuple(model.boxes[c].tolist())), q, float(expit(p)), other, 1)
+        for c, (y, x), q, p, other in zip(
+            found.c.tolist(),
+            found.corner.tolist(),
+            found.quality.tolist(),
+            ODDS + SHARE * found.share,
+            [None if second < 0 else number[second] for second in found.second.tolist()],
+            strict=True,
+        )
+    ]
+    if not readings:
+        return
+    distance, nearest = cKDTree(middles(first)).query(middles(readings))
+    for each, share, far, k in zip(readings, found.share, distance, nearest, strict=True):
+        x0, y0, x1, y1 = each.box
+        if share < FAINTEST:
+            continue
+        if first[k].c == each.c and far < SAME * max(x1 - x0, y1 - y0):
+            yield replace(each, posterior=max(first[k].posterior, DOUBT))
+        elif share > NEW:
+            yield replace(each, posterior=min(each.posterior, NEVER_SURE))

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import numpy as np
+
+from unblot.detection.rows import find_rows
+
+ABOVE = np.array([30, 38])  # of a tall class and a low one
+
+
+def page(bend: float = 0.0, slope: float = 0.0, gap: int = 0, drop: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Set ten lines of 40 characters; those behind the 20th stand `gap` cells further on and `drop` cells lower."""
+    c, corner = [], []
+    for line in range(10):
+        for k in range(40):
+            x = 100 + 18 * k + (gap if k >= 20 else 0)
+            base = 200 + 60 * line + slope * x + bend * np.sin(x / 250) + (drop if k >= 20 else 0)
+            c.append((k + line) % 2)
+            corner.append((round(base - ABOVE[c[-1]]), x))
+    return np.array(c), np.array(corner)
+
+
+def test_every_line_is_found_with_its_slope():
+    c, corner = page(slope=0.03)
+    rows = find_rows(c, corner, 2)
+    assert rows is not None
+    assert len(rows.rows) == 10
+    off = np.array([rows.off(row, c, corner) for row in rows.rows]).min(0)
+    assert off.max() <= 1.5
+
+
+def test_lines_may_bend():
+    c, corner = page(bend=9.0)
+    rows = find_rows(c, corner, 2)
+    assert rows is not None
+    assert len(rows.rows) == 10
+    assert np.array([rows.off(row, c, corner) for row in rows.rows]).min(0).max() <= 2.5
+
+
+def test_columns_have_lines_of_their_own():
+    c, corner = page(gap=200, drop=30)
+    rows = find_rows(c, corner, 2)
+    assert rows is not None
+    assert len(rows.rows) == 20
+
+
+def test_scattered_characters_stand_on_no_lines():
+    rng = np.random.default_rng(0)
+    assert find_rows(rng.integers(0, 2, 300), rng.integers(0, 900, (300, 2)), 2) is None
