@@ -15,7 +15,7 @@ from unblot.cleaning.doubts import likely_at_most, mixed
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT, reread
 from unblot.cleaning.stamps import agreement, settle, settled
-from unblot.cleaning.worn import read_worn
+from unblot.cleaning.worn import read_worn, worn_seeds
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
 from unblot.detection.contest import View, contest, crowded, view, worn
@@ -81,7 +81,7 @@ def learn_whole(
     words = find_joined(grid.ink, find_components(grid.ink, LEVELS[0]))
     level = best_level(grid) if words is None else LEVELS[0]
     strength, type_ = strength_at(level), Type(words is not None, level < LEVELS[0])
-    grid = strengthened(grid, strength)
+    plain, grid = grid, strengthened(grid, strength)
     background = page_background(grid)
     log_H = background.log_prob(grid.cells)
     seeds = seeds_of(grid, words) if words is not None else _whole_parts(grid, log_H, find_seeds(grid, level), type_)
@@ -99,6 +99,9 @@ def learn_whole(
             seeds += find_seeds(grid, level, taken)
         if len(seeds) == len(taught):
             break
+    if seeds and not type_.joined and (type_.broken or worn(completeness(found, worth))):
+        again_taught = worn_seeds(plain, seeds)
+        seeds = seeds if again_taught is None else sorted(again_taught, key=lambda seed: -len(seed.corners))[:most]
     if not seeds:
         raise NothingFoundError(f"no characters that repeat were found; {NOTHING}")
     theta, seeds, shapes = (_patterns if type_.joined else _merged)(grid, log_H, seeds, type_)

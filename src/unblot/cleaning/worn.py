@@ -22,10 +22,14 @@ from unblot.detection.reading import Readings, read
 from unblot.detection.rows import find_rows
 from unblot.grid import CELL, FRAME, Grid, InkCells
 from unblot.inference.sheet import Sheet, lay_out
+from unblot.learning.alike import LEAST_PARTS
+from unblot.learning.composed import composed
 from unblot.learning.glyphs import HALO, Glyph, as_learned, fit, inside, learn_wear, refit
-from unblot.learning.windows import grown, page_background
+from unblot.learning.seeds import Seed
+from unblot.learning.windows import PRINTED, grown, page_background
 from unblot.model.file import Model
 from unblot.model.wear import Wear
+from unblot.scale import HEIGHT
 
 TEACHES = 0.6  # probability of a character that teaches how its class looks
 LEAST = 4  # such characters of a class; classes with fewer look as they were learned
@@ -36,6 +40,7 @@ FAINTEST, NEW = 0.2, 0.4  # the same, to be a character that was found before, a
 SAME = 0.25  # of a character's larger side: places that are the same
 ODDS, SHARE = -2.0, 6.0  # log odds of a reading that was not found before, and for the share of the typical evidence
 NEVER_SURE = 0.87  # probability of those, at most
+MOST_EXAMPLES = 300  # of a class that teach
 RARE = 0.5  # characters that a class has more than were counted
 
 
@@ -46,24 +51,49 @@ def read_worn(
 
     Boxes are in pixels of the page's own scale, that of `ink`. What both looks agree on is as likely as it was.
     """
+    assert isinstance(model.bank, InkCells)
     sheet = _sheet(ink, grid, height)
-    own = model.pictures.cpu().numpy() > 0
     c, corner = _places(first, model)
     teaches = np.array([each.posterior > TEACHES for each in first], bool)
-    c, corner = c[teaches], inside(sheet, corner[teaches])
-    members = [corner[c == k] for k in range(len(own))]
-    wear, learned = _wear(sheet, members, own), _learned(model)
-    if wear.warped < WORN:
+    own = model.pictures.cpu().numpy() > 0
+    W = model.theta.W[..., 0].cpu().numpy() / model.bank.strength
+    lesson = _lesson(sheet, c[teaches], corner[teaches], own, W)
+    if lesson is None:
         return None
-    glyphs = [
-        _taught(sheet, of_class, as_learned(W, ink_, wear), wear)
-        for of_class, W, ink_ in zip(members, learned, own, strict=True)
-    ]
-    found = _read(sheet, glyphs, c, corner)
+    glyphs, wear, found = lesson
     sure = found[found.share > WHOLE]
     glyphs = [_taught(sheet, sure.corner[sure.c == k], glyph, wear) for k, glyph in enumerate(glyphs)]
     found = _read(sheet, glyphs, sure.c, sure.corner)
     return list(_characters(found, grid, model, first))
+
+
+def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
+    """Let the characters teach that a page shows once its wear is known; None where nothing is worn.
+
+    Pieces that are one character become one class.
+    """
+    sheet = _sheet(grid.ink, grid, HEIGHT)
+    c = np.repeat(np.arange(len(seeds)), [len(seed.corners) for seed in seeds])
+    parts = np.stack([seed.part for seed in seeds])
+    own = parts > PRINTED
+    lesson = _lesson(sheet, c, np.concatenate([seed.corners for seed in seeds]), own, parts)
+    if lesson is None:
+        return None
+    glyphs, wear, found = lesson
+    found = found[found.share > WHOLE]
+    free = np.ones(len(found), bool)
+    taught = []
+    for whole in composed(sheet, glyphs, found.c, found.corner, found.evidence, found.joint, wear):
+        left = free[whole.first] & free[whole.first + 1]
+        if left.sum() >= LEAST_PARTS:
+            free[whole.first[left]] = free[whole.first[left] + 1] = False
+            taught.append(Seed(whole.examples[left], whole.own.astype(np.float32)))
+    for k, ink in enumerate(own):
+        mine = np.nonzero(free & (found.c == k))[0]
+        if len(mine) >= LEAST_PARTS:
+            best = mine[np.argsort(-found.evidence[mine], kind="stable")][:MOST_EXAMPLES]
+            taught.append(Seed(found.corner[best], ink.astype(np.float32)))
+    return taught
 
 
 def _sheet(ink: Float[np.ndarray, "H W"], grid: Grid, height: float) -> Sheet:
@@ -85,10 +115,24 @@ def _places(first: list[Character], model: Model) -> tuple[Int[np.ndarray, " S"]
     return c, np.rint(boxes[:, 1::-1] / CELL - own[c, 1::-1]).astype(int) + np.array(FRAME)
 
 
-def _learned(model: Model) -> Float[np.ndarray, "C P1 P2"]:
-    """Give the ink of classes as they were learned, where it was not made stronger."""
-    assert isinstance(model.bank, InkCells)
-    return np.asarray(model.theta.W[..., 0].cpu().numpy() / model.bank.strength)
+def _lesson(
+    sheet: Sheet,
+    c: Int[np.ndarray, " S"],
+    corner: Int[np.ndarray, "S 2"],
+    own: Bool[np.ndarray, "C P1 P2"],
+    W: Float[np.ndarray, "C P1 P2"],
+) -> tuple[list[Glyph], Wear, Readings] | None:
+    """Learn classes and wear from characters, and read the page with them; None where nothing is worn."""
+    corner = inside(sheet, corner)
+    members = [corner[c == k] for k in range(len(own))]
+    wear = _wear(sheet, members, own)
+    if wear.warped < WORN:
+        return None
+    glyphs = [
+        _taught(sheet, of_class, as_learned(mean, ink, wear), wear)
+        for of_class, mean, ink in zip(members, W, own, strict=True)
+    ]
+    return glyphs, wear, _read(sheet, glyphs, c, corner)
 
 
 def _wear(sheet: Sheet, members: list[Int[np.ndarray, "_ 2"]], own: Bool[np.ndarray, "C P1 P2"]) -> Wear:

@@ -35,13 +35,14 @@ STEPS, MOST_STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1)), 3  # cells
 class Readings:
     """Characters in the order of lines: class, frame, evidence, quality; and what is the next likely reading of each.
 
-    That is a class, -1 for none.
+    That is a class, -1 for none. `joint` is what the evidence of each and that of the next have too much, negative.
     """
 
     c: Int[np.ndarray, " S"]
     corner: Int[np.ndarray, "S 2"]
     evidence: Float[np.ndarray, " S"]
     quality: Float[np.ndarray, " S"]
+    joint: Float[np.ndarray, " S"]
     second: Int[np.ndarray, " S"]
 
     def __len__(self) -> int:
@@ -158,7 +159,10 @@ class _Line:
             rival = (np.abs(x - x[k]) < TIGHT * (half + half[k])) & (c != c[k])
             if rival.any():
                 second[place] = c[int(np.where(rival, through, -np.inf).argmax())]
-        return Readings(c[chosen], corner[chosen], evidence[chosen], quality[chosen], second)
+        term = dict(zip(zip(one.tolist(), other.tolist(), strict=True), terms.tolist(), strict=True))
+        pairs = zip(chosen.tolist(), [*chosen[1:].tolist(), -1], strict=True)
+        joint = np.array([term.get(pair, 0.0) for pair in pairs], np.float32)
+        return Readings(c[chosen], corner[chosen], evidence[chosen], quality[chosen], joint, second)
 
     def _look(
         self, c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"]
@@ -230,4 +234,4 @@ def _path(best: Float[np.ndarray, " S"], before: Int[np.ndarray, " S"]) -> Int[n
 
 def _none() -> Readings:
     nothing = np.zeros(0, np.float32)
-    return Readings(np.zeros(0, int), np.zeros((0, 2), int), nothing, nothing, np.zeros(0, int))
+    return Readings(np.zeros(0, int), np.zeros((0, 2), int), nothing, nothing, nothing, np.zeros(0, int))

@@ -1,0 +1,102 @@
+"""Pieces that are one character: neighbours that one class explains about as well as two do.
+
+Two characters differ in where they stand and how they are worn; the pieces of one do not. Examples that a class was
+not learned from are asked.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from unblot.grid import FRAME
+from unblot.inference.sheet import Sheet, look
+from unblot.learning.glyphs import HALO, Glyph, fit, inside, spread_out
+from unblot.learning.windows import grown
+from unblot.model.wear import Wear
+from unblot.threads import side_by_side
+
+LEAST = 5  # pairs
+FOLDS = 2
+EACH = 40  # pairs that are asked
+BESIDE = 60  # cells
+SAME = 2  # cells by which the distance of two pieces may differ
+PIECES = 100.0  # evidence by which two may explain more than one, since they fit more by chance
+UNUSUAL = 150.0  # evidence that one gains more than it does for other neighbours
+MOST_PAIRS = 100  # of classes that are looked at
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A character that was read as two: the first of each two, the frames of its examples, its ink, and what it gains.
+
+    The gain is the evidence that one class has more than two.
+    """
+
+    first: Int[np.ndarray, " N"]
+    examples: Int[np.ndarray, "N 2"]
+    own: Bool[np.ndarray, "P1 P2"]
+    gain: float
+
+
+def composed(
+    sheet: Sheet,
+    glyphs: list[Glyph],
+    c: Int[np.ndarray, " S"],
+    corner: Int[np.ndarray, "S 2"],
+    evidence: Float[np.ndarray, " S"],
+    joint: Float[np.ndarray, " S"],
+    wear: Wear,
+) -> list[Whole]:
+    """Find the neighbours that are pieces of one character, those that gain most first.
+
+    Characters are given in the order of their lines, `joint` being what the evidence of each and the next has too much.
+    """
+    pairs = defaultdict(list)
+    for k, (down, right) in enumerate(corner[1:] - corner[:-1]):
+        if 0 < right < BESIDE and abs(down) < FRAME[0] // 2:
+            pairs[int(c[k]), int(c[k + 1])].append(k)
+
+    def compose(item: tuple[tuple[int, int], list[int]]) -> Whole | None:
+        (one, other), numbers = item
+        at = np.array(numbers)
+        offset = corner[at + 1] - corner[at]
+        usual = np.rint(np.median(offset, 0)).astype(int)
+        at = at[(np.abs(offset - usual) <= SAME).all(1)]
+        ink = np.concatenate([np.argwhere(glyphs[one].own), np.argwhere(glyphs[other].own) + usual])
+        low, high = ink.min(0), ink.max(0) + 1
+        if len(at) < LEAST or (high - low > np.array(FRAME) - 2 * HALO - 2).any():
+            return None
+        shift = (low + high - np.array(FRAME)) // 2
+        own = np.zeros(FRAME, bool)
+        own[tuple((ink - shift).T)] = True
+        examples = inside(sheet, corner[at] + shift)
+        some = spread_out(np.arange(len(at)), EACH)
+        as_one = _explained(sheet, examples[some], grown(own, HALO), wear)
+        if as_one is None:
+            return None
+        gain = float(np.median(as_one - (evidence[at] + evidence[at + 1] + joint[at])[some]))
+        return Whole(at, examples, own, gain)
+
+    frequent = sorted((item for item in pairs.items() if len(item[1]) >= LEAST), key=lambda one: (-len(one[1]), one[0]))
+    found = [made for made in side_by_side(compose, frequent[:MOST_PAIRS]) if made is not None]
+    usual = float(np.median([whole.gain for whole in found])) if found else 0.0
+    likely = [whole for whole in found if whole.gain > max(-PIECES, usual + UNUSUAL)]
+    return sorted(likely, key=lambda whole: -whole.gain)
+
+
+def _explained(
+    sheet: Sheet, examples: Int[np.ndarray, "N 2"], allowed: Bool[np.ndarray, "P1 P2"], wear: Wear
+) -> Float[np.ndarray, " N"] | None:
+    """Give the evidence of examples under a class that was learned from the others."""
+    evidence = np.empty(len(examples))
+    for k in range(FOLDS):
+        out = np.arange(len(examples)) % FOLDS == k
+        glyph = fit(sheet, examples[~out], allowed, wear, 1)
+        if glyph is None:
+            return None
+        evidence[out] = look(sheet, glyph.pattern, examples[out]).evidence
+    return evidence
