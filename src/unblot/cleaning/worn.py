@@ -60,11 +60,7 @@ def read_worn(
     lesson = _lesson(sheet, c[teaches], corner[teaches], own, W)
     if lesson is None:
         return None
-    glyphs, wear, found = lesson
-    sure = found[found.share > WHOLE]
-    glyphs = [_taught(sheet, sure.corner[sure.c == k], glyph, wear) for k, glyph in enumerate(glyphs)]
-    found = _read(sheet, glyphs, sure.c, sure.corner)
-    return list(_characters(found, grid, model, first))
+    return list(_characters(lesson[2], grid, model, first))
 
 
 def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
