@@ -21,6 +21,10 @@ DARKER, MOST_VEILED = 4.0, 0.5  # standard deviations, share of impressions
 NORMAL = 1.48  # standard deviations in a median distance
 MOST = 120  # impressions that teach
 PLAY = 1  # cells by which impressions are moved onto each other
+NEAR = 0.1  # squared ink by which a cell is off, at most, while they are
+WEAR_TURNS, ENOUGH, EACH = 3, 12, 40  # turns; examples that a class must have to teach wear, and that of it do
+RIDGE, TAILS = 0.01, 0.98  # of the ways' mean size, where they look alike; the share of amounts that are no outliers
+LEAST_WEAR, MOST_WEAR, MORE = 0.03, 1.5, 1.1  # amounts; times what was solved for, which shrinks
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ def aligned(sheet: Sheet, glyph: Glyph, examples: Int[np.ndarray, "N 2"], play: 
     moved = examples.copy()
     for places in tried:
         seen = sheet.cells[places[:, :1] + glyph.pattern.rows, places[:, 1:] + glyph.pattern.columns]  # N, D
-        off = np.minimum((seen - usual) ** 2, 0.1).sum(1)
+        off = np.minimum((seen - usual) ** 2, NEAR).sum(1)
         closer = off < best - 1e-6
         best[closer], moved[closer] = off[closer], places[closer]
     return moved
@@ -124,11 +128,6 @@ def spread_out(examples: np.ndarray, most: int) -> np.ndarray:
     return np.asarray(examples[np.linspace(0, len(examples) - 1, most).astype(int)])
 
 
-WEAR_TURNS, ENOUGH, EACH = 3, 12, 40  # turns; examples that a class must have to teach, and that of it do
-RIDGE, TAILS = 0.01, 0.98
-LEAST_WEAR, MOST_WEAR, MORE = 0.03, 1.5, 1.1
-
-
 def learn_wear(sheet: Sheet, glyphs: list[Glyph]) -> Wear:
     """Learn how far a page's impressions differ from their classes' patterns, in each way."""
     wear = Wear()
@@ -143,7 +142,7 @@ def learn_wear(sheet: Sheet, glyphs: list[Glyph]) -> Wear:
             seen = look(sheet, glyph.pattern, glyph.examples)
             for name, values in _amounts(glyph, seen, wear).items():
                 found[name].append(values)
-        wear = Wear(**{name: _deviation(found[name], getattr(wear, name)) for name in names})
+        wear = Wear(**{name: _deviation(found[name]) for name in names})
     return wear
 
 
@@ -161,9 +160,8 @@ def _amounts(glyph: Glyph, seen: Impressions, wear: Wear) -> dict[str, Float[np.
     return {name: np.concatenate([amounts[k] for k, other in enumerate(names) if other == name]) for name in set(names)}
 
 
-def _deviation(values: list[np.ndarray], before: float) -> float:
-    every = np.concatenate(values) if values else np.zeros(0)
-    if not len(every):
-        return before
+def _deviation(values: list[np.ndarray]) -> float:
+    """Give how far impressions differ in a way; what none shows is not there."""
+    every = np.concatenate(values) if values else np.zeros(1)
     inner = every[np.abs(every) <= np.quantile(np.abs(every), TAILS)]
     return float(np.clip(MORE * inner.std(), LEAST_WEAR, MOST_WEAR))
