@@ -96,16 +96,23 @@ def look_closely(
     looks = {c: _look(seen, of_class, stamps[c]) for c, of_class in members.items()}
     counts = np.array([_far_off(seen, each, stamps[each.c], looks[each.c]) for each in found]).reshape(-1, 3)
     more, less, every = counts.sum(0)
-    inked = ink > INKED
-    parts = ink_parts(inked, ink)
-    fits = (parts.tall < LARGE * height) & (parts.width < WIDEST * height)
-    strokes = long_strokes(inked & ~fits[parts.label], height).astype(np.uint8)
-    wide = cv2.dilate(strokes, np.ones((EDGE, EDGE), np.uint8)) > 0
+    parts, fits, wide = pen_strokes(ink, height)
     more, less = (max(count / max(1, every), RAREST) for count in (more, less))
     steps = np.linspace(0, 1, LEVELS, dtype=np.float32)
     spread = np.full_like(steps, PAPER_SPREAD)
     paper = np.stack([_log_density(steps, spread, np.full_like(steps, e), less) for e in (more, DARKENED)])
     return Closeup(seen, wide, paper, parts, fits, stamps, looks, more, less)
+
+
+def pen_strokes(
+    ink: Float[np.ndarray, "H W"], height: float
+) -> tuple[InkParts, Bool[np.ndarray, " M"], Bool[np.ndarray, "H W"]]:
+    """Give the parts of the ink, those that are no larger than writing, and the long strokes in the others."""
+    inked = ink > INKED
+    parts = ink_parts(inked, ink)
+    fits = (parts.tall < LARGE * height) & (parts.width < WIDEST * height)
+    strokes = long_strokes(inked & ~fits[parts.label], height).astype(np.uint8)
+    return parts, fits, cv2.dilate(strokes, np.ones((EDGE, EDGE), np.uint8)) > 0
 
 
 def sight(view: Closeup, each: Character) -> Sight:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.spatial import cKDTree
 from scipy.special import expit
 
-from unblot.cleaning.marks import INKED, LARGE, WIDEST, ink_parts, long_strokes
+from unblot.cleaning.closeup import pen_strokes
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT
 from unblot.detection.reading import Readings, read
@@ -33,7 +32,6 @@ from unblot.scale import HEIGHT
 
 TEACHES = 0.6  # probability of a character that teaches how its class looks
 LEAST = 4  # such characters of a class; classes with fewer look as they were learned
-EDGE = 5  # pixels: strokes with their edges
 WORN = 0.1  # cells by which parts of characters are bent where type is worn
 WHOLE = 0.5  # of its class's typical evidence that a reading must have to teach
 FAINTEST, NEW = 0.2, 0.4  # the same, to be a character that was found before, and one that was not
@@ -94,14 +92,10 @@ def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
 
 def _sheet(ink: Float[np.ndarray, "H W"], grid: Grid, height: float) -> Sheet:
     """Lay out a page with the long strokes on it."""
-    inked = ink > INKED
-    parts = ink_parts(inked, ink)
-    fits = (parts.tall < LARGE * height) & (parts.width < WIDEST * height)
-    strokes = long_strokes(inked & ~fits[parts.label], height).astype(np.uint8)
-    wide = cv2.dilate(strokes, np.ones((EDGE, EDGE), np.uint8))[::CELL, ::CELL] > 0
+    strokes = pen_strokes(ink, height)[2][::CELL, ::CELL]
     log_H = page_background(grid).log_prob(grid.cells).cpu().numpy()
     cells = grid.cells[..., 0].cpu().numpy()
-    return lay_out(cells, log_H, np.pad(wide, [(margin, margin) for margin in FRAME]))
+    return lay_out(cells, log_H, np.pad(strokes, [(margin, margin) for margin in FRAME]))
 
 
 def _places(first: list[Character], model: Model) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, "S 2"]]:
