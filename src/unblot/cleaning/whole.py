@@ -15,7 +15,7 @@ from unblot.cleaning.doubts import likely_at_most, mixed
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT, reread
 from unblot.cleaning.stamps import agreement, settle, settled
-from unblot.cleaning.worn import read_worn, worn_seeds
+from unblot.cleaning.worn import MOST_EXAMPLES, read_worn, worn_seeds
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
 from unblot.detection.contest import View, contest, crowded, view, worn
@@ -52,7 +52,6 @@ from unblot.progress import Progress, Watch
 from unblot.scale import HEIGHT, character_height, scale_factor, scaled
 
 ROUNDS = 3  # the second where the first has split classes or left some of broken type, the third after such a second
-MOST_EXAMPLES = 300  # of a class that are looked at for two shapes; the best of them teach
 LEAST_PROBABILITY = 0.1  # of a character: hardly any with less is one
 AGREED = 0.78  # correlation of a class's instances with its picture: curves that are alike by chance have less
 GAP = 100  # pixels between pages that are learned from together

@@ -23,7 +23,7 @@ from unblot.grid import CELL, FRAME, Grid, InkCells
 from unblot.inference.sheet import Sheet, lay_out
 from unblot.learning.alike import LEAST_PARTS
 from unblot.learning.composed import composed
-from unblot.learning.glyphs import HALO, Glyph, as_learned, fit, inside, learn_wear, refit
+from unblot.learning.glyphs import ENOUGH, HALO, Glyph, as_learned, fit, inside, learn_wear, refit
 from unblot.learning.seeds import Seed
 from unblot.learning.windows import PRINTED, grown, page_background
 from unblot.model.file import Model
@@ -31,14 +31,13 @@ from unblot.model.wear import Wear
 from unblot.scale import HEIGHT
 
 TEACHES = 0.6  # probability of a character that teaches how its class looks
-LEAST = 4  # such characters of a class; classes with fewer look as they were learned
 WORN = 0.1  # cells by which parts of characters are bent where type is worn
 WHOLE = 0.5  # of its class's typical evidence that a reading must have to teach
 FAINTEST, NEW = 0.2, 0.4  # the same, to be a character that was found before, and one that was not
 SAME = 0.25  # of a character's larger side: places that are the same
 ODDS, SHARE = -2.0, 6.0  # log odds of a reading that was not found before, and for the share of the typical evidence
 NEVER_SURE = 0.87  # probability of those, at most
-MOST_EXAMPLES = 300  # of a class that teach
+MOST_EXAMPLES = 300  # of a class that are looked at for two shapes; the best of them teach
 RARE = 0.5  # characters that a class has more than were counted
 
 
@@ -127,14 +126,14 @@ def _lesson(
 
 def _wear(sheet: Sheet, members: list[Int[np.ndarray, "_ 2"]], own: Bool[np.ndarray, "C P1 P2"]) -> Wear:
     """Learn how far impressions differ."""
-    known = [(of_class, ink) for of_class, ink in zip(members, own, strict=True) if len(of_class) >= LEAST]
+    known = [(of_class, ink) for of_class, ink in zip(members, own, strict=True) if len(of_class) >= ENOUGH]
     fitted = [fit(sheet, of_class, grown(ink, HALO), Wear(), 1) for of_class, ink in known]
     return learn_wear(sheet, [glyph for glyph in fitted if glyph is not None])
 
 
 def _taught(sheet: Sheet, examples: Int[np.ndarray, "N 2"], glyph: Glyph, wear: Wear) -> Glyph:
-    """Learn a class from its examples, if they are enough."""
-    taught = refit(sheet, replace(glyph, examples=examples), wear) if len(examples) >= LEAST else None
+    """Learn a class from its examples; one with fewer than repeat looks as it was learned."""
+    taught = refit(sheet, replace(glyph, examples=examples), wear) if len(examples) >= LEAST_PARTS else None
     return glyph if taught is None else taught
 
 

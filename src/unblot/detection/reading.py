@@ -1,4 +1,4 @@
-"""The page read: the characters that explain it best together, line by line, and how far ahead of others each is."""
+"""The page read: the characters that explain it best together, line by line, and the next likely reading of each."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def read(sheet: Sheet, glyphs: list[Glyph], pi: Float[np.ndarray, " C"], rows: R
     c, corner, hope = _climbed(sheet, glyphs, *find_places(sheet, glyphs, rows))
     lines = _lines(glyphs, c, corner, rows)
     line = _Line(sheet, glyphs, np.log(pi))
-    parts = side_by_side(lambda of: line.read(c[of], corner[of], hope[of]), lines)
+    parts = [_none(), *side_by_side(lambda of: line.read(c[of], corner[of], hope[of]), lines)]
     return Readings(*(np.concatenate([getattr(p, name) for p in parts]) for name in Readings.__dataclass_fields__))
 
 

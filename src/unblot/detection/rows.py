@@ -65,4 +65,4 @@ def find_rows(c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], classes:
             columns = corner[own, 1].astype(float)
             heights = median_filter(height[own], SMOOTH, mode="nearest")
             rows.append(Row(columns, heights, lines.slope, int(columns[0] - BEYOND), int(columns[-1] + BEYOND)))
-    return Rows(lines.above, rows)
+    return Rows(lines.above, rows) if rows else None

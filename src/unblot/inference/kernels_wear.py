@@ -5,9 +5,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from unblot.inference.kernels_cpu import FAST
 from unblot.model.wear import WAYS
 
-FAST = {"fastmath": {"contract", "reassoc", "nsz", "arcp", "nnan", "ninf"}, "error_model": "numpy"}
 NORMAL = np.float32(1 / np.sqrt(2 * np.pi))
 TURNS = 3  # of masks and wear in turn
 FIRST_TURN = np.float32(0.3)  # least mask of missing ink then: a thin impression lacks much of the usual one

@@ -91,9 +91,9 @@ def as_learned(W: Float[np.ndarray, "P1 P2"], own: Bool[np.ndarray, "P1 P2"], we
     return Glyph(W, own, pattern, np.zeros((0, 2), int))
 
 
-def aligned(sheet: Sheet, glyph: Glyph, examples: Int[np.ndarray, "N 2"], play: int = PLAY) -> Int[np.ndarray, "N 2"]:
+def aligned(sheet: Sheet, glyph: Glyph, examples: Int[np.ndarray, "N 2"]) -> Int[np.ndarray, "N 2"]:
     """Move frames by a few cells to where they show a class best."""
-    steps = [(i, j) for i in range(-play, play + 1) for j in range(-play, play + 1)]
+    steps = [(i, j) for i in range(-PLAY, PLAY + 1) for j in range(-PLAY, PLAY + 1)]
     steps.sort(key=lambda step: abs(step[0]) + abs(step[1]))
     tried = np.stack([inside(sheet, examples + np.array(step)) for step in steps])
     usual = glyph.pattern.w
@@ -112,9 +112,9 @@ def inside(sheet: Sheet, corners: Int[np.ndarray, "N 2"]) -> Int[np.ndarray, "N 
     return np.asarray(np.clip(corners, 0, np.array(sheet.shape) - np.array(FRAME)))
 
 
-def refit(sheet: Sheet, glyph: Glyph, wear: Wear, allowed: Bool[np.ndarray, "P1 P2"] | None = None) -> Glyph | None:
+def refit(sheet: Sheet, glyph: Glyph, wear: Wear) -> Glyph | None:
     """Learn a class anew from its examples, each where it fits."""
-    allowed = grown(glyph.own, HALO) if allowed is None else allowed
+    allowed = grown(glyph.own, HALO)
     first = fit(sheet, glyph.examples, allowed, wear, 1)
     if first is None:
         return None
@@ -148,9 +148,7 @@ def learn_wear(sheet: Sheet, glyphs: list[Glyph]) -> Wear:
 
 def _amounts(glyph: Glyph, seen: Impressions, wear: Wear) -> dict[str, Float[np.ndarray, " _"]]:
     """Give how far a class's impressions differ in each way."""
-    unit = Wear(*np.ones(len(Wear.__dataclass_fields__)))
-    ways, _ = ways_to_differ(glyph.W, glyph.covered, unit)
-    sizes = ways_to_differ(glyph.W, glyph.covered, wear)[1]
+    ways, sizes = ways_to_differ(glyph.W, glyph.covered, wear)
     scaled = ways * sizes[:, None]
     gram = scaled @ scaled.T
     gram += RIDGE * np.trace(gram) / len(gram) * np.eye(len(gram))

@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from unblot.detection.reading import read
 from unblot.detection.rows import find_rows
+from unblot.grid import FRAME
+from unblot.inference.sheet import lay_out
+from unblot.learning.glyphs import as_learned
+from unblot.model.wear import Wear
 
 ABOVE = np.array([30, 38])  # of a tall class and a low one
 
@@ -46,3 +51,11 @@ def test_columns_have_lines_of_their_own():
 def test_scattered_characters_stand_on_no_lines():
     rng = np.random.default_rng(0)
     assert find_rows(rng.integers(0, 2, 300), rng.integers(0, 900, (300, 2)), 2) is None
+
+
+def test_a_blank_page_is_read_as_nothing():
+    pi, paper = np.ones(1), np.zeros((200, 200), np.float32)
+    ink = np.zeros(FRAME, bool)
+    ink[20:40, 20:24] = True
+    letter = as_learned(0.8 * ink.astype(np.float32), ink, Wear())
+    assert len(read(lay_out(paper, paper, paper > 0), [letter], pi, None)) == 0
