@@ -12,6 +12,7 @@ from torch import Tensor
 
 from unblot.cleaning.closeup import look_closely
 from unblot.cleaning.doubts import likely_at_most, mixed
+from unblot.cleaning.hidden import find_hidden
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT, reread
 from unblot.cleaning.stamps import agreement, settle, settled
@@ -126,10 +127,12 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     grid = make_grid(found_ink, height, device, model.bank.strength)
     detail, tall = scaled(found_ink, grid.factor), height * grid.factor
     found, clear = _first_look(grid, detail, tall, model, threshold, watch)
-    if not clear:
-        plain = make_grid(found_ink, height, device) if model.bank.strength > 1 else grid
-        again = read_worn(detail, plain, tall, model, found)
-        found = found if again is None else _alike(detail, tall, model, again)
+    plain = make_grid(found_ink, height, device) if model.bank.strength > 1 else grid
+    again = None if clear else read_worn(detail, plain, tall, model, found)
+    if again is not None:
+        found = _alike(detail, tall, model, again)
+    elif not model.bank.joined:
+        found += find_hidden(detail, plain, tall, model, found)
     watch(Progress("detection", 4, 4, "done"))
     return [replace(one, box=grid.on_page(one.box)) for one in found]
 

@@ -17,6 +17,7 @@ from scipy.special import expit
 from unblot.cleaning.closeup import pen_strokes
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT
+from unblot.detection.places import Search
 from unblot.detection.reading import Readings, read
 from unblot.detection.rows import find_rows
 from unblot.grid import CELL, FRAME, Grid, InkCells
@@ -49,8 +50,8 @@ def read_worn(
     Boxes are in pixels of the page's own scale, that of `ink`. What both looks agree on is as likely as it was.
     """
     assert isinstance(model.bank, InkCells)
-    sheet = _sheet(ink, grid, height)
-    c, corner = _places(first, model)
+    sheet = lay_out(*measure(ink, grid, height))
+    c, corner = places(first, model)
     teaches = np.array([each.posterior > TEACHES for each in first], bool)
     own = model.pictures.cpu().numpy() > 0
     W = model.theta.W[..., 0].cpu().numpy() / model.bank.strength
@@ -65,7 +66,7 @@ def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
 
     Pieces that are one character become one class.
     """
-    sheet = _sheet(grid.ink, grid, HEIGHT)
+    sheet = lay_out(*measure(grid.ink, grid, HEIGHT))
     c = np.repeat(np.arange(len(seeds)), [len(seed.corners) for seed in seeds])
     parts = np.stack([seed.part for seed in seeds])
     own = parts > PRINTED
@@ -89,15 +90,17 @@ def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
     return taught
 
 
-def _sheet(ink: Float[np.ndarray, "H W"], grid: Grid, height: float) -> Sheet:
-    """Lay out a page with the long strokes on it."""
+def measure(
+    ink: Float[np.ndarray, "H W"], grid: Grid, height: float
+) -> tuple[Float[np.ndarray, "G1 G2"], Float[np.ndarray, "G1 G2"], Bool[np.ndarray, "G1 G2"]]:
+    """Give a page's cells, the log density that each has without characters, and where long strokes run."""
     strokes = pen_strokes(ink, height)[2][::CELL, ::CELL]
     log_H = page_background(grid).log_prob(grid.cells).cpu().numpy()
     cells = grid.cells[..., 0].cpu().numpy()
-    return lay_out(cells, log_H, np.pad(strokes, [(margin, margin) for margin in FRAME]))
+    return cells, log_H, np.pad(strokes, [(margin, margin) for margin in FRAME])
 
 
-def _places(first: list[Character], model: Model) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, "S 2"]]:
+def places(first: list[Character], model: Model) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, "S 2"]]:
     """Give the classes of characters and the frames around them."""
     c = np.array([each.c for each in first], int)
     boxes, own = (np.array(v, float).reshape(-1, 4) for v in ([each.box for each in first], model.boxes.tolist()))
@@ -140,7 +143,7 @@ def _taught(sheet: Sheet, examples: Int[np.ndarray, "N 2"], glyph: Glyph, wear: 
 def _read(sheet: Sheet, glyphs: list[Glyph], c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"]) -> Readings:
     """Read a page whose lines and frequencies are those of some characters."""
     count = np.bincount(c, minlength=len(glyphs)) + RARE
-    return read(sheet, glyphs, count / count.sum(), find_rows(c, corner, len(glyphs)))
+    return read(sheet, glyphs, count / count.sum(), find_rows(c, corner, len(glyphs)), Search())
 
 
 def _characters(found: Readings, grid: Grid, model: Model, first: list[Character]) -> Iterator[Character]:

@@ -15,15 +15,28 @@ from unblot.inference.sheet import Sheet
 from unblot.learning.glyphs import Glyph
 
 COARSE = 2  # cells
-LEAST_FIT = 0.4  # correlation
 LEAST_CONTRAST = 0.01  # variance of ink below which there is nothing to correlate with
-SEEN, TOLD = 0.3, 0.25  # of a picture and of its contrast that strokes must leave visible
 PLAY = 4  # cells above or below its line that a character may stand
 CHUNK = 64  # columns that are looked at together
 
 
+@dataclass(frozen=True)
+class Search:
+    """How little of a character may be visible, for its place to be looked at.
+
+    The least correlation with what is visible; the share of a picture and of its contrast that is; and the evidence at
+    a glance, before a place was moved and after.
+    """
+
+    fit: float = 0.4
+    seen: float = 0.3
+    told: float = 0.25
+    first_hope: float = -600.0
+    hopeless: float = -200.0
+
+
 def find_places(
-    sheet: Sheet, glyphs: list[Glyph], rows: Rows | None
+    sheet: Sheet, glyphs: list[Glyph], rows: Rows | None, search: Search
 ) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, "S 2"]]:
     """Give classes and the corners of frames, on lines where the page has some, anywhere otherwise."""
     maps = _coarse_maps(sheet)
@@ -33,9 +46,9 @@ def find_places(
         fit = np.full((len(glyphs), len(of_row), window[1] - window[0]), -1, np.float32)
         top = min(of_row)
         for row, classes in of_row.items():
-            fit[classes, row - top] = _correlation(maps, kernels, row, window, np.array(classes)).T
+            fit[classes, row - top] = _correlation(maps, kernels, row, window, np.array(classes), search).T
         highest = np.stack([cv2.dilate(one, np.ones((3, 3), np.uint8)) for one in fit])
-        c, y, x = np.nonzero((fit >= highest) & (fit > LEAST_FIT))
+        c, y, x = np.nonzero((fit >= highest) & (fit > search.fit))
         found.append((c, COARSE * np.stack([y + top, x + window[0]], 1)))
     if not found:
         return np.zeros(0, int), np.zeros((0, 2), int)
@@ -102,6 +115,7 @@ def _correlation(
     row: int,
     window: tuple[int, int],
     classes: Int[np.ndarray, " c"],
+    search: Search,
 ) -> Float[np.ndarray, "w c"]:
     """Correlate pictures with what is visible in frames of one row."""
     high, wide = (length // COARSE for length in FRAME)
@@ -120,6 +134,6 @@ def _correlation(
     contrast, spread = p2 - p * p / n, np.maximum(y2 - y * y / n, LEAST_CONTRAST * n)
     total = one.sum(0)
     full = picture2.sum(0) - picture.sum(0) ** 2 / total
-    told: Bool[np.ndarray, "w c"] = (n > SEEN * total) & (contrast > TOLD * full)
+    told: Bool[np.ndarray, "w c"] = (n > search.seen * total) & (contrast > search.told * full)
     fit = (yp - p * y / n) / np.sqrt(np.maximum(contrast, 1e-6) * spread)
     return np.asarray(np.where(told, fit, -1), np.float32)

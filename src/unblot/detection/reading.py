@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from unblot.detection.places import PLAY, find_places
+from unblot.detection.places import PLAY, Search, find_places
 from unblot.detection.quality import quality as measure
 from unblot.detection.rows import Rows
 from unblot.grid import FRAME
@@ -24,10 +24,9 @@ COST = 100.0  # evidence that a further character costs: several fit more by cha
 OVERLAP = 4.0  # evidence that each cell of ink costs that two characters have
 TIGHT = 0.5  # of the sum of their half widths, by which neighbours are apart at least
 MARGIN = 10.0  # cells between the ink of neighbours whose patterns may cover the same cells
-HOPELESS, BEHIND = -200.0, 300.0  # evidence at a glance, and how much less than another's close by
+BEHIND = 300.0  # evidence at a glance by which another one close by is ahead
 CLOSE = 3.0  # cells
 LEAST = -20.0  # evidence
-FIRST_HOPE = -600.0  # evidence at a glance, before a place is moved
 STEPS, MOST_STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1)), 3  # cells
 
 
@@ -60,9 +59,11 @@ class Readings:
         return Readings(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
-def read(sheet: Sheet, glyphs: list[Glyph], pi: Float[np.ndarray, " C"], rows: Rows | None) -> Readings:
+def read(
+    sheet: Sheet, glyphs: list[Glyph], pi: Float[np.ndarray, " C"], rows: Rows | None, search: Search
+) -> Readings:
     """Read a page with some classes, whose frequencies are given."""
-    c, corner, hope = _climbed(sheet, glyphs, *find_places(sheet, glyphs, rows))
+    c, corner, hope = _climbed(sheet, glyphs, *find_places(sheet, glyphs, rows, search), search)
     lines = _lines(glyphs, c, corner, rows)
     line = _Line(sheet, glyphs, np.log(pi))
     parts = [_none(), *side_by_side(lambda of: line.read(c[of], corner[of], hope[of]), lines)]
@@ -70,14 +71,14 @@ def read(sheet: Sheet, glyphs: list[Glyph], pi: Float[np.ndarray, " C"], rows: R
 
 
 def _climbed(
-    sheet: Sheet, glyphs: list[Glyph], c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"]
+    sheet: Sheet, glyphs: list[Glyph], c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], search: Search
 ) -> tuple[Int[np.ndarray, " s"], Int[np.ndarray, "s 2"], Float[np.ndarray, " s"]]:
     """Move places by single cells to where most speaks for their class at a glance; leave out those without hope."""
 
     def climb(k: int) -> tuple[np.ndarray, np.ndarray]:
         pattern, places = glyphs[k].pattern, inside(sheet, corner[c == k])
         best = glance(sheet, pattern, places)
-        places, best = places[best > FIRST_HOPE], best[best > FIRST_HOPE]
+        places, best = places[best > search.first_hope], best[best > search.first_hope]
         moving = np.arange(len(places))
         for _ in range(MOST_STEPS):
             start = places[moving]
@@ -87,7 +88,7 @@ def _climbed(
                 better = evidence > best[moving]
                 best[moving[better]], places[moving[better]] = evidence[better], tried[better]
             moving = moving[(places[moving] != start).any(1)]
-        kept = best > HOPELESS
+        kept = best > search.hopeless
         places, first = np.unique(places[kept], axis=0, return_index=True)
         return places, best[kept][first]
 
