@@ -26,12 +26,13 @@ LEAST_VARIANCE = 0.004  # of ink: narrower differences are the scanner's
 class InkCells:
     """The features of a model for whole pages: ink in cells, times `strength`; characters were `height` pixels high.
 
-    Where they are `joined`, ink goes on behind all of them.
+    Where they are `joined`, ink goes on behind all of them; where they are `worn`, no two impressions are alike.
     """
 
     height: float
     strength: float = 1.0
     joined: bool = False
+    worn: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no page has."""
@@ -90,7 +91,10 @@ def strengthened(grid: Grid, strength: float) -> Grid:
 
 def stronger(ink: Float[np.ndarray, "H W"], strength: float) -> Float[np.ndarray, "H W"]:
     """Multiply ink, so that faint hairlines count."""
-    return ink if strength == 1 else np.minimum(strength * ink, 1).astype(np.float32)
+    if strength == 1:
+        return ink
+    product = np.float32(strength) * ink
+    return np.minimum(product, 1, out=product)
 
 
 def _laid(ink: Float[np.ndarray, "H W"], factor: float, device: torch.device) -> Grid:

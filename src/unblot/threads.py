@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
+
+TRIM_THRESHOLD, TOP_PAD, MMAP_MAX = -1, -2, -4  # of mallopt, as the C library counts them
+KEPT, FETCHED = 2**31 - 1, 2**26  # bytes
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -15,3 +19,15 @@ def side_by_side(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
     """Do some work for every item, as many at a time as there are processors."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(work, items))
+
+
+def keep_memory() -> None:
+    """Let the process keep what it frees for its next arrays: fetching it anew took a fifth of a page's time.
+
+    Only GNU's C library is asked; others are left as they are.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(TRIM_THRESHOLD, KEPT)
+        mallopt(TOP_PAD, FETCHED)
+        mallopt(MMAP_MAX, 0)

@@ -19,10 +19,11 @@ from unblot.detection.reading import Readings, read
 from unblot.detection.rows import Row, Rows, find_rows
 from unblot.grid import FRAME, Grid
 from unblot.inference.sheet import Sheet, lay_out, look
-from unblot.learning.glyphs import ENOUGH, HALO, Glyph, aligned, fit
+from unblot.learning.glyphs import EACH, ENOUGH, HALO, Glyph, aligned, fit, spread_out
 from unblot.learning.windows import INKED, grown
 from unblot.model.file import Model
 from unblot.model.wear import Wear
+from unblot.threads import side_by_side
 
 CRISP = Wear(moved=0.35, turned=0.03, thick=0.03, tone=0.03, thick_here=0.03, tone_here=0.03, warped=0.03)
 HIDDEN = Search(fit=0.25, seen=0.2, told=0.15, first_hope=-1000.0, hopeless=-300.0)
@@ -34,20 +35,22 @@ WHOLE = 0.75  # of what its visible cells say usually that a character has
 APART = 0.35  # of the smaller of two boxes that both may have
 
 
-def find_hidden(
-    ink: Float[np.ndarray, "H W"], grid: Grid, height: float, model: Model, first: list[Character]
-) -> list[Character]:
-    """Find the characters that a page shows in the gaps of its lines; boxes are in pixels of its own scale."""
+def find_hidden(strokes: Bool[np.ndarray, "H W"], grid: Grid, model: Model, first: list[Character]) -> list[Character]:
+    """Find the characters that a page shows in the gaps of its lines.
+
+    Boxes are in pixels of the page's own scale, that of its long `strokes`.
+    """
     c, corner = places(first, model)
     rows = find_rows(c, corner, model.theta.C)
     if rows is None:
         return []
-    cells, log_H, strokes = measure(ink, grid, height)
-    page = lay_out(cells, log_H, strokes)
+    cells, log_H, struck = measure(strokes, grid)
+    page = lay_out(cells, log_H, struck)
     own = model.pictures.cpu().numpy() > 0
     teaches = np.array([each.posterior > TEACHES for each in first], bool)
-    glyphs = {k: _glyph(page, corner[teaches & (c == k)], own[k]) for k in np.unique(c[teaches]).tolist()}
-    known = [(k, glyph) for k, glyph in glyphs.items() if glyph is not None]
+    there = np.unique(c[teaches]).tolist()
+    fitted = side_by_side(lambda k: _glyph(page, corner[teaches & (c == k)], own[k]), there)
+    known = [(k, glyph) for k, glyph in zip(there, fitted, strict=True) if glyph is not None]
     if not known:
         return []
     numbers = np.array([k for k, _ in known])
@@ -58,7 +61,7 @@ def find_hidden(
     if not gaps:
         return []
     count = np.bincount(c, minlength=model.theta.C)[numbers] + RARE
-    left = lay_out(cells, log_H, strokes | owned)
+    left = lay_out(cells, log_H, struck | owned)
     found = read(left, [g for _, g in known], count / count.sum(), Rows(rows.above[numbers], gaps), HIDDEN)
     visible, whole = _visible(page, left, [g for _, g in known], found)
     found = found[(visible > VISIBLE) & (whole > WHOLE)]
@@ -70,8 +73,9 @@ def _glyph(page: Sheet, examples: Int[np.ndarray, "N 2"], own: Bool[np.ndarray, 
     if len(examples) < ENOUGH:
         return None
     allowed = grown(own, HALO)
-    made = fit(page, examples, allowed, CRISP, 1)
-    return None if made is None else fit(page, aligned(page, made, examples), allowed, CRISP, 1)
+    some = spread_out(examples, EACH)
+    made = fit(page, some, allowed, CRISP, 1)
+    return None if made is None else fit(page, aligned(page, made, some), allowed, CRISP, 1)
 
 
 def _gaps(
@@ -136,7 +140,12 @@ def _characters(
     held = np.array([each.box for each in first], float).reshape(-1, 4)
     likely = np.minimum(expit(ODDS + SHARE * found.share), NEVER_SURE)
     for k, at, q, p, second in zip(
-        numbers[found.c].tolist(), found.corner.tolist(), found.quality.tolist(), likely.tolist(), found.second, strict=True
+        numbers[found.c].tolist(),
+        found.corner.tolist(),
+        found.quality.tolist(),
+        likely.tolist(),
+        found.second,
+        strict=True,
     ):
         box = grid.box(tuple(at), tuple(model.boxes[k].tolist()))
         both = np.minimum(held[:, 2:], box[2:]) - np.maximum(held[:, :2], box[:2])

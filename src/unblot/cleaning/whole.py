@@ -99,6 +99,7 @@ def learn_whole(
             seeds += find_seeds(grid, level, taken)
         if len(seeds) == len(taught):
             break
+    again_taught = None
     if seeds and not type_.joined and (type_.broken or worn(completeness(found, worth))):
         again_taught = worn_seeds(plain, seeds)
         seeds = seeds if again_taught is None else sorted(again_taught, key=lambda seed: -len(seed.corners))[:most]
@@ -111,7 +112,7 @@ def learn_whole(
         theta,
         background,
         FRAME,
-        InkCells(height, strength, type_.joined),
+        InkCells(height, strength, type_.joined, again_taught is not None),
         torch.arange(theta.C),
         torch.where(own, theta.W[..., 0].cpu().clamp_min(FAINTEST), 0),
         torch.tensor([shape.box for shape in shapes]),
@@ -126,21 +127,21 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     device = model.theta.W.device
     grid = make_grid(found_ink, height, device, model.bank.strength)
     detail, tall = scaled(found_ink, grid.factor), height * grid.factor
-    found, clear = _first_look(grid, detail, tall, model, threshold, watch)
+    found, strokes = _first_look(grid, detail, tall, model, threshold, watch)
     plain = make_grid(found_ink, height, device) if model.bank.strength > 1 else grid
-    again = None if clear else read_worn(detail, plain, tall, model, found)
+    again = read_worn(strokes, plain, model, found) if model.bank.worn else None
     if again is not None:
         found = _alike(detail, tall, model, again)
     elif not model.bank.joined:
-        found += find_hidden(detail, plain, tall, model, found)
+        found += find_hidden(strokes, plain, model, found)
     watch(Progress("detection", 4, 4, "done"))
     return [replace(one, box=grid.on_page(one.box)) for one in found]
 
 
 def _first_look(
     grid: Grid, detail: Float[np.ndarray, "H W"], tall: float, model: Model, threshold: float, watch: Watch
-) -> tuple[list[Character], bool]:
-    """Find characters by the evidence of their cells, read them anew close up, and tell whether type is clear."""
+) -> tuple[list[Character], Bool[np.ndarray, "H W"]]:
+    """Find characters by the evidence of their cells, and read them anew close up; give the long strokes, too."""
     assert isinstance(model.bank, InkCells)
     log_H = model.background.log_prob(grid.cells)
     watch(Progress("detection", 1, 4))
@@ -188,8 +189,7 @@ def _first_look(
         if limit > 0 and alike[one.c] > AGREED:
             p = min(each.probability, limit, DOUBT if one.c in unsure else 1.0)
             result.append(replace(one, posterior=p))
-    share = completeness(found[chosen], typical)
-    return result, model.bank.joined or not (broken or worn(share))
+    return result, close.strokes
 
 
 def _alike(detail: Float[np.ndarray, "H W"], tall: float, model: Model, found: list[Character]) -> list[Character]:

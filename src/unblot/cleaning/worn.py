@@ -24,15 +24,18 @@ from unblot.grid import CELL, FRAME, Grid, InkCells
 from unblot.inference.sheet import Sheet, lay_out
 from unblot.learning.alike import LEAST_PARTS
 from unblot.learning.composed import composed
-from unblot.learning.glyphs import ENOUGH, HALO, Glyph, as_learned, fit, inside, learn_wear, refit
+from unblot.learning.glyphs import ENOUGH, HALO, Glyph, as_learned, fit, inside, learn_wear, refit, spread_out
 from unblot.learning.seeds import Seed
 from unblot.learning.windows import PRINTED, grown, page_background
 from unblot.model.file import Model
 from unblot.model.wear import Wear
 from unblot.scale import HEIGHT
+from unblot.threads import side_by_side
 
 TEACHES = 0.6  # probability of a character that teaches how its class looks
 WORN = 0.1  # cells by which parts of characters are bent where type is worn
+MAYBE, FEW, FEW_EACH = 0.12, 10, 15  # the same after one turn, of a few classes with a few examples
+WEAR_TURNS = 3
 WHOLE = 0.5  # of its class's typical evidence that a reading must have to teach
 FAINTEST, NEW = 0.2, 0.4  # the same, to be a character that was found before, and one that was not
 SAME = 0.25  # of a character's larger side: places that are the same
@@ -43,14 +46,15 @@ RARE = 0.5  # characters that a class has more than were counted
 
 
 def read_worn(
-    ink: Float[np.ndarray, "H W"], grid: Grid, height: float, model: Model, first: list[Character]
+    strokes: Bool[np.ndarray, "H W"], grid: Grid, model: Model, first: list[Character]
 ) -> list[Character] | None:
     """Read a page anew with what its characters, as they were found first, tell of its wear; None where it has none.
 
-    Boxes are in pixels of the page's own scale, that of `ink`. What both looks agree on is as likely as it was.
+    Boxes are in pixels of the page's own scale, that of its long `strokes`. What both looks agree on is as likely as it
+    was.
     """
     assert isinstance(model.bank, InkCells)
-    sheet = lay_out(*measure(ink, grid, height))
+    sheet = lay_out(*measure(strokes, grid))
     c, corner = places(first, model)
     teaches = np.array([each.posterior > TEACHES for each in first], bool)
     own = model.pictures.cpu().numpy() > 0
@@ -66,10 +70,12 @@ def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
 
     Pieces that are one character become one class.
     """
-    sheet = lay_out(*measure(grid.ink, grid, HEIGHT))
-    c = np.repeat(np.arange(len(seeds)), [len(seed.corners) for seed in seeds])
     parts = np.stack([seed.part for seed in seeds])
     own = parts > PRINTED
+    if not _bent(lay_out(*measure(np.zeros(grid.ink.shape, bool), grid)), [seed.corners for seed in seeds], own):
+        return None
+    sheet = lay_out(*measure(pen_strokes(grid.ink, HEIGHT)[2], grid))
+    c = np.repeat(np.arange(len(seeds)), [len(seed.corners) for seed in seeds])
     lesson = _lesson(sheet, c, np.concatenate([seed.corners for seed in seeds]), own, parts)
     if lesson is None:
         return None
@@ -91,13 +97,12 @@ def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
 
 
 def measure(
-    ink: Float[np.ndarray, "H W"], grid: Grid, height: float
+    strokes: Bool[np.ndarray, "H W"], grid: Grid
 ) -> tuple[Float[np.ndarray, "G1 G2"], Float[np.ndarray, "G1 G2"], Bool[np.ndarray, "G1 G2"]]:
     """Give a page's cells, the log density that each has without characters, and where long strokes run."""
-    strokes = pen_strokes(ink, height)[2][::CELL, ::CELL]
     log_H = page_background(grid).log_prob(grid.cells).cpu().numpy()
     cells = grid.cells[..., 0].cpu().numpy()
-    return cells, log_H, np.pad(strokes, [(margin, margin) for margin in FRAME])
+    return cells, log_H, np.pad(strokes[::CELL, ::CELL], [(margin, margin) for margin in FRAME])
 
 
 def places(first: list[Character], model: Model) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, "S 2"]]:
@@ -120,18 +125,35 @@ def _lesson(
     wear = _wear(sheet, members, own)
     if wear.warped < WORN:
         return None
-    glyphs = [
-        _taught(sheet, of_class, as_learned(mean, ink, wear), wear)
-        for of_class, mean, ink in zip(members, W, own, strict=True)
-    ]
+    glyphs = side_by_side(
+        lambda one: _taught(sheet, one[0], as_learned(*one[1:], wear), wear), zip(members, W, own, strict=True)
+    )
     return glyphs, wear, _read(sheet, glyphs, c, corner)
+
+
+def _bent(sheet: Sheet, members: list[Int[np.ndarray, "_ 2"]], own: Bool[np.ndarray, "C P1 P2"]) -> bool:
+    """Tell whether impressions may be bent, as a few of them say."""
+    known = sorted(_teachers(members, own), key=lambda one: -len(one[0]))[:FEW]
+    few = [(spread_out(of_class, FEW_EACH), ink) for of_class, ink in known]
+    return learn_wear(sheet, _fitted(sheet, few), 1, FEW_EACH).warped > MAYBE
 
 
 def _wear(sheet: Sheet, members: list[Int[np.ndarray, "_ 2"]], own: Bool[np.ndarray, "C P1 P2"]) -> Wear:
     """Learn how far impressions differ."""
-    known = [(of_class, ink) for of_class, ink in zip(members, own, strict=True) if len(of_class) >= ENOUGH]
-    fitted = [fit(sheet, of_class, grown(ink, HALO), Wear(), 1) for of_class, ink in known]
-    return learn_wear(sheet, [glyph for glyph in fitted if glyph is not None])
+    return learn_wear(sheet, _fitted(sheet, _teachers(members, own)), WEAR_TURNS)
+
+
+def _teachers(
+    members: list[Int[np.ndarray, "_ 2"]], own: Bool[np.ndarray, "C P1 P2"]
+) -> list[tuple[Int[np.ndarray, "_ 2"], Bool[np.ndarray, "P1 P2"]]]:
+    """Give the examples and the ink of the classes that have enough to tell how impressions differ."""
+    return [(of_class, ink) for of_class, ink in zip(members, own, strict=True) if len(of_class) >= ENOUGH]
+
+
+def _fitted(sheet: Sheet, classes: list[tuple[Int[np.ndarray, "_ 2"], Bool[np.ndarray, "P1 P2"]]]) -> list[Glyph]:
+    """Learn classes, given by their examples and their ink, from impressions of which no wear is known yet."""
+    made = side_by_side(lambda one: fit(sheet, one[0], grown(one[1], HALO), Wear(), 1), classes)
+    return [glyph for glyph in made if glyph is not None]
 
 
 def _taught(sheet: Sheet, examples: Int[np.ndarray, "N 2"], glyph: Glyph, wear: Wear) -> Glyph:

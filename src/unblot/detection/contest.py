@@ -38,14 +38,13 @@ TURNS = 5
 
 @dataclass(frozen=True)
 class View:
-    """A page and patterns as rivals see them: cells, log odds of paper against the background, and each class's ink.
+    """A page and patterns as rivals see them: cells, log density of the background, and each class's ink.
 
     `own` are the cells of a class's own ink, `near` those and the ones next to them.
     """
 
     cells: Float[np.ndarray, "G1 G2"]
     log_H: Float[np.ndarray, "G1 G2"]
-    paper: Float[np.ndarray, "G1 G2"]
     W: Float[np.ndarray, "C P1 P2"]
     Phi: Float[np.ndarray, "C P1 P2"]
     A: Float[np.ndarray, "C P1 P2"]
@@ -62,6 +61,12 @@ class View:
             self.known[key] = np.where(self.A[c] > 0, there, -np.inf).astype(np.float32)
         return self.known[key]
 
+    def paper(self, piece: tuple[slice, slice]) -> Float[np.ndarray, "h w"]:
+        """Give the log odds of paper against the background in a piece of the page."""
+        return _log_mixture(
+            self.cells[piece], self.log_H[piece], np.zeros(()), np.full((), START_VARIANCE), np.full((), START)
+        )
+
 
 def view(
     cells: Float[Tensor, "G1 G2 1"], log_H: Float[Tensor, "G1 G2"], theta: Theta, own: Bool[np.ndarray, "C P1 P2"]
@@ -70,8 +75,7 @@ def view(
     page, H, W, Phi, A = (
         v.double().cpu().numpy() for v in (cells[..., 0], log_H, theta.W[..., 0], theta.Phi[..., 0], theta.A)
     )
-    paper = _log_mixture(page, H, np.zeros(()), np.full((), START_VARIANCE), np.full((), START))
-    return View(page, H, paper, W, Phi, A, own, np.stack([grown(ink, 1) for ink in own]))
+    return View(page, H, W, Phi, A, own, np.stack([grown(ink, 1) for ink in own]))
 
 
 def _log_mixture(y: np.ndarray, H: np.ndarray, w: np.ndarray, phi: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -191,7 +195,7 @@ def _ahead(
     top, left = np.maximum(found.corner[everyone].min(0) - AROUND, 0)
     bottom, right = found.corner[everyone].max(0) + FRAME + AROUND
     piece = (slice(top, bottom), slice(left, right))
-    paper = view.paper[piece]
+    paper = view.paper(piece)
     sums, ink, claimed, covered = [], [], [], np.zeros(paper.shape, bool)
     others = owned[piece].copy()
     for those in (side, against):

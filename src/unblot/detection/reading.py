@@ -59,9 +59,7 @@ class Readings:
         return Readings(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
-def read(
-    sheet: Sheet, glyphs: list[Glyph], pi: Float[np.ndarray, " C"], rows: Rows | None, search: Search
-) -> Readings:
+def read(sheet: Sheet, glyphs: list[Glyph], pi: Float[np.ndarray, " C"], rows: Rows | None, search: Search) -> Readings:
     """Read a page with some classes, whose frequencies are given."""
     c, corner, hope = _climbed(sheet, glyphs, *find_places(sheet, glyphs, rows, search), search)
     lines = _lines(glyphs, c, corner, rows)

@@ -43,6 +43,8 @@ def _going_on(
     for c, ink in enumerate(own):
         mine = found.c == c
         places = np.argwhere(ink).astype(float)
+        if len(places) < 3:  # a dot has no ends
+            continue
         middle = places.mean(0)
         width, axes = np.linalg.eigh(np.cov((places - middle).T))
         if width[0] > straight**2 * width[1]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 import cv2
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,29 +26,46 @@ def first_ones(parts: Parts, most: int = MOST) -> tuple[Int[np.ndarray, " C"], f
     if len(parts) < LEAST_PARTS:
         return np.zeros(0, int), 0.0
     some = np.unique(np.linspace(0, len(parts) - 1, most).astype(int))
-    alike = np.clip((correlate(parts.alone[some], parts.alone[some])[0] - DIFFERENT) / (1 - DIFFERENT), 0, 1) ** 2
+    alike = np.clip((likeness(parts.alone[some]) - DIFFERENT) / (1 - DIFFERENT), 0, 1) ** 2
     chosen = representatives(alike, MOST_CLASSES, LEAST_GAIN)
     np.fill_diagonal(alike, 0)
     covered = np.sqrt(alike[chosen].max(0, initial=0)) @ parts.area[some] * len(parts) / len(some)
     return np.asarray(some[chosen]), float(covered)
 
 
+def likeness(pictures: Float[np.ndarray, "N P1 P2"]) -> Float[np.ndarray, "N N"]:
+    """Correlate every two of some pictures, one moved to where it fits best: the other moved back is the same."""
+    best = np.full((len(pictures), len(pictures)), -1, np.float32)
+    small = _small(pictures)
+    for _, fit in itertools.islice(_fits(small, small), (2 * SHIFTS + 1) ** 2 // 2 + 1):
+        np.maximum(best, fit, out=best)
+    return np.maximum(best, best.T)
+
+
 def correlate(
     still: Float[np.ndarray, "C P1 P2"], moved: Float[np.ndarray, "N P1 P2"]
 ) -> tuple[Float[np.ndarray, "C N"], Int[np.ndarray, "C N 2"]]:
     """Correlate every two pictures, the second moved to where it fits best; give by how many cells it was."""
-    a, b = (
-        np.stack([cv2.resize(p, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for p in x]) for x in (still, moved)
-    )
-    (_, rows, columns), flat = b.shape, a.reshape(len(a), -1)
-    flat = flat / np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-6)
-    norm = np.maximum(np.linalg.norm(b.reshape(len(b), -1), axis=1), 1e-6)
-    wide = np.pad(b / norm[:, None, None], ((0, 0), (SHIFTS, SHIFTS), (SHIFTS, SHIFTS)))
-    best = np.full((len(a), len(b)), -1, np.float32)
-    which = np.zeros((len(a), len(b)), np.uint8)
-    shifts = [(down, right) for down in range(2 * SHIFTS + 1) for right in range(2 * SHIFTS + 1)]
-    for number, (down, right) in enumerate(shifts):
-        fit = flat @ wide[:, down : down + rows, right : right + columns].reshape(len(b), -1).T
-        which[fit > best] = number
+    best = np.full((len(still), len(moved)), -1, np.float32)
+    shift = np.zeros((len(still), len(moved), 2), np.int64)
+    for by, fit in _fits(_small(still), _small(moved)):
+        shift[fit > best] = by
         np.maximum(best, fit, out=best)
-    return best, 2 * (np.array(shifts) - SHIFTS)[which]
+    return best, shift
+
+
+def _small(pictures: Float[np.ndarray, "N P1 P2"]) -> Float[np.ndarray, "N p1 p2"]:
+    """Give pictures at half their size, each of length 1."""
+    small = np.stack([cv2.resize(p, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for p in pictures])
+    return np.asarray(small / np.maximum(np.linalg.norm(small, axis=(1, 2), keepdims=True), 1e-6))
+
+
+def _fits(
+    still: Float[np.ndarray, "C p1 p2"], moved: Float[np.ndarray, "N p1 p2"]
+) -> Iterator[tuple[tuple[int, int], Float[np.ndarray, "C N"]]]:
+    """Give the products of every two pictures for every shift of the second, in cells; first those up, then down."""
+    (_, rows, columns), flat = moved.shape, still.reshape(len(still), -1)
+    wide = np.pad(moved, ((0, 0), (SHIFTS, SHIFTS), (SHIFTS, SHIFTS)))
+    for down, right in itertools.product(range(2 * SHIFTS + 1), repeat=2):
+        there = wide[:, down : down + rows, right : right + columns].reshape(len(moved), -1)
+        yield (2 * (down - SHIFTS), 2 * (right - SHIFTS)), flat @ there.T

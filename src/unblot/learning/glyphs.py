@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from unblot.grid import FRAME
-from unblot.inference.sheet import DIRTY, Impressions, Sheet, look
+from unblot.inference.sheet import DIRTY, Sheet, look
 from unblot.learning.windows import RING, grown
 from unblot.model.wear import Pattern, Wear, make_pattern, ways_to_differ
+from unblot.threads import side_by_side
 
 PALE = 0.2  # ink that is a character's own, where most of its impressions have it
 HALO = 2  # cells around it in which its fainter ink lies
@@ -22,7 +24,7 @@ NORMAL = 1.48  # standard deviations in a median distance
 MOST = 120  # impressions that teach
 PLAY = 1  # cells by which impressions are moved onto each other
 NEAR = 0.1  # squared ink by which a cell is off, at most, while they are
-WEAR_TURNS, ENOUGH, EACH = 3, 12, 40  # turns; examples that a class must have to teach wear, and that of it do
+ENOUGH, EACH = 12, 40  # examples that a class must have to teach wear, and that of it do
 RIDGE, TAILS = 0.01, 0.98  # of the ways' mean size, where they look alike; the share of amounts that are no outliers
 LEAST_WEAR, MOST_WEAR, MORE = 0.03, 1.5, 1.1  # amounts; times what was solved for, which shrinks
 
@@ -128,26 +130,26 @@ def spread_out(examples: np.ndarray, most: int) -> np.ndarray:
     return np.asarray(examples[np.linspace(0, len(examples) - 1, most).astype(int)])
 
 
-def learn_wear(sheet: Sheet, glyphs: list[Glyph]) -> Wear:
+def learn_wear(sheet: Sheet, glyphs: list[Glyph], turns: int, each: int = EACH) -> Wear:
     """Learn how far a page's impressions differ from their classes' patterns, in each way."""
     wear = Wear()
     names = list(Wear.__dataclass_fields__)
-    teachers = [replace(g, examples=spread_out(g.examples, EACH)) for g in glyphs if len(g.examples) >= ENOUGH]
-    for _ in range(WEAR_TURNS):
+    teachers = [replace(g, examples=spread_out(g.examples, each)) for g in glyphs if len(g.examples) >= ENOUGH]
+    for _ in range(turns):
         found: dict[str, list[np.ndarray]] = {name: [] for name in names}
-        fitted = [fit(sheet, g.examples, grown(g.own, HALO), wear, 1) for g in teachers]
-        for glyph in fitted:
-            if glyph is None:
-                continue
-            seen = look(sheet, glyph.pattern, glyph.examples)
-            for name, values in _amounts(glyph, seen, wear).items():
+        for amounts in side_by_side(partial(_amounts, sheet, wear), teachers):
+            for name, values in amounts.items():
                 found[name].append(values)
         wear = Wear(**{name: _deviation(found[name]) for name in names})
     return wear
 
 
-def _amounts(glyph: Glyph, seen: Impressions, wear: Wear) -> dict[str, Float[np.ndarray, " _"]]:
-    """Give how far a class's impressions differ in each way."""
+def _amounts(sheet: Sheet, wear: Wear, teacher: Glyph) -> dict[str, Float[np.ndarray, " _"]]:
+    """Give how far a class's impressions differ in each way, fitted to them with the wear that was known before."""
+    glyph = fit(sheet, teacher.examples, grown(teacher.own, HALO), wear, 1)
+    if glyph is None:
+        return {}
+    seen = look(sheet, glyph.pattern, glyph.examples)
     ways, sizes = ways_to_differ(glyph.W, glyph.covered, wear)
     scaled = ways * sizes[:, None]
     gram = scaled @ scaled.T

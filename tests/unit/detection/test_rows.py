@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unblot.detection.places import Search
 from unblot.detection.reading import read
 from unblot.detection.rows import find_rows
 from unblot.grid import FRAME
@@ -58,4 +59,4 @@ def test_a_blank_page_is_read_as_nothing():
     ink = np.zeros(FRAME, bool)
     ink[20:40, 20:24] = True
     letter = as_learned(0.8 * ink.astype(np.float32), ink, Wear())
-    assert len(read(lay_out(paper, paper, paper > 0), [letter], pi, None)) == 0
+    assert len(read(lay_out(paper, paper, paper > 0), [letter], pi, None, Search())) == 0

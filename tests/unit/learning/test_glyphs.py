@@ -39,16 +39,16 @@ def letter(sheet: Sheet) -> Glyph:
 
 def test_crisp_type_shows_no_wear():
     sheet = page(None)
-    assert learn_wear(sheet, [letter(sheet)]).warped < 2 * LEAST_WEAR
+    assert learn_wear(sheet, [letter(sheet)], 3).warped < 2 * LEAST_WEAR
 
 
 def test_worn_type_shows_as_much_wear_as_it_has():
     sheet = page(Wear(moved=0.05, turned=0.05, thick=0.05, tone=0.05, thick_here=0.05, tone_here=0.05, warped=0.4))
-    assert learn_wear(sheet, [letter(sheet)]).warped == pytest.approx(0.4, rel=0.5)
+    assert learn_wear(sheet, [letter(sheet)], 3).warped == pytest.approx(0.4, rel=0.5)
 
 
 def test_what_nothing_teaches_is_not_worn():
-    assert learn_wear(page(None), []) == CRISP
+    assert learn_wear(page(None), [], 3) == CRISP
 
 
 def test_examples_are_moved_onto_each_other():
