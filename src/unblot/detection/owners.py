@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 
 from unblot.detection.candidates import Candidates
 from unblot.grid import FRAME
-from unblot.learning.windows import SMALL
+from unblot.learning.windows import is_small
 
 SHARED = 0.3  # of a character's own ink that may have another owner
 MOST_TURNS = 10
@@ -186,7 +186,7 @@ def standing_classes(
     Those that others explain fall, the least worth first. Only small marks that do not stand free are taken for pieces:
     an i is covered by whatever has two stems wherever another stem is close.
     """
-    small = np.array([ink.size < SMALL for ink in inks])
+    small = np.array([is_small(ink.cells) for ink in inks])
     standing = np.asarray((worth > COST) & ~_pairs(found, rivals, examples, worth, small, broken))
     while True:
         allowed = standing[found.c]

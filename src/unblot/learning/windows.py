@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from unblot.grid import FRAME, LEAST_VARIANCE, Grid
+from unblot.grid import CELL, FRAME, LEAST_VARIANCE, Grid
 from unblot.inference.batch import Batch, States
 from unblot.inference.estep import Posterior, statistics
 from unblot.inference.kernels import kernels_for
@@ -18,6 +18,7 @@ from unblot.learning.mstep import mstep
 from unblot.model.background import MOST_VALUES, Background, fit_background
 from unblot.model.likelihood import terms
 from unblot.model.theta import Theta
+from unblot.scale import HEIGHT
 
 START = 0.85  # mask of every feature before the page says otherwise
 START_VARIANCE = 0.02
@@ -30,7 +31,7 @@ SPECK = 4  # cells
 GAP = 3  # cells between the pieces of a broken character
 STACKED = 0.6  # share of its width that a dot has above or below its letter
 RING = 3  # cells around a character's ink that its pattern takes in
-SMALL = 100  # cells of ink
+SMALL, LOW = 100, 0.8  # cells of ink, and heights of a character
 ALONE = 6  # cells around a small mark that hold no other
 CROWDED = 0.05  # of the cells around a small mark that have ink
 INKED = 0.4
@@ -187,14 +188,25 @@ def within(theta: Theta, shapes: list[Shape]) -> Theta:
     return replace(theta, A=torch.where(near, theta.A, 0))
 
 
+def is_small(own: Bool[np.ndarray, "_ _"]) -> bool:
+    """Tell a mark that is low and has little ink, as dots and dashes are; a thin i has little ink, too.
+
+    >>> dash, stem = np.ones((4, 20), bool), np.ones((24, 3), bool)
+    >>> is_small(dash), is_small(stem)
+    (True, False)
+    """
+    rows = np.nonzero(own.any(1))[0]
+    return bool(own.sum() < SMALL and (not len(rows) or np.ptp(rows) + 1 < LOW * HEIGHT / CELL))
+
+
 def small_ones(own: Bool[np.ndarray, "C P1 P2"]) -> Bool[np.ndarray, " C"]:
     """Tell the classes that have little ink, as dots and dashes."""
-    return np.asarray(own.sum((1, 2)) < SMALL)
+    return np.array([is_small(ink) for ink in own], bool)
 
 
 def around_small(own: Bool[np.ndarray, "P1 P2"]) -> Bool[np.ndarray, "P1 P2"]:
     """Give the cells around a small mark, none for a large one."""
-    return grown(own, ALONE) & ~grown(own, 1) if own.sum() < SMALL else np.zeros_like(own)
+    return grown(own, ALONE) & ~grown(own, 1) if is_small(own) else np.zeros_like(own)
 
 
 def alone(cells: Float[np.ndarray, "P1 P2"], around: Bool[np.ndarray, "P1 P2"]) -> bool:
