@@ -26,11 +26,10 @@ from unblot.detection.strokes import on_a_stroke, stroke_classes
 from unblot.detection.together import together
 from unblot.errors import NothingFoundError
 from unblot.grid import FRAME, Grid, InkCells, make_grid, strengthened
-from unblot.learning.alike import LEAST_PARTS
 from unblot.learning.joined import find_joined
 from unblot.learning.merging import merge
 from unblot.learning.parts import find_components
-from unblot.learning.seeds import LEVELS, TAKEN, Seed, best_level, find_seeds, seeds_of, strength_at
+from unblot.learning.seeds import LEAST_SAME, LEVELS, TAKEN, Seed, best_level, find_seeds, seeds_of, strength_at
 from unblot.learning.splitting import split
 from unblot.learning.windows import (
     PRINTED,
@@ -365,7 +364,7 @@ def _taught(
         shape = shapes[c]
         own = np.nonzero(sure.c == c)[0]
         own = own[np.argsort(-sure.quality[own], kind="stable")][:MOST_EXAMPLES]
-        if len(own) >= LEAST_PARTS:
+        if len(own) >= LEAST_SAME:
             seeds.append(Seed(sure.corner[own], shape.own.astype(np.float32)))
             kept.append(shape)
     return seeds, kept

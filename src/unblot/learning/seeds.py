@@ -22,6 +22,7 @@ JOINED = 0.96  # of the parts are left, at most, where ink that fainter strokes 
 FEW = 600  # the same, where only a level is chosen
 MOST_PARTS = 100  # more teach nothing more
 TAKEN = 0.3  # of a part's ink
+LEAST_SAME, SAME = 3, 0.97  # parts that are as like each other as crisp impressions of one type are
 FREQUENT = 0.25  # of the others' median count that a wide class has: touching letters are less frequent
 
 
@@ -62,7 +63,7 @@ def seeds_of(grid: Grid, parts: Parts) -> list[Seed]:
     seeds = []
     for c in range(len(first)):
         own = np.nonzero((nearest == c) & (likeness[c] > ALIKE))[0]
-        if len(own) < LEAST_PARTS:
+        if len(own) < LEAST_PARTS and not (len(own) >= LEAST_SAME and likeness[c, own].min() > SAME):
             continue
         own = own[np.argsort(-likeness[c, own], kind="stable")][:MOST_PARTS]
         moves = shift[c, own]
