@@ -104,7 +104,8 @@ def learn_whole(
         seeds = seeds if again_taught is None else sorted(again_taught, key=lambda seed: -len(seed.corners))[:most]
     if not seeds:
         raise NothingFoundError(f"no characters that repeat were found; {NOTHING}")
-    theta, seeds, shapes = (_patterns if type_.joined else _merged)(grid, log_H, seeds, type_)
+    known = type_.joined or again_taught is not None
+    theta, seeds, shapes = (_patterns if known else _merged)(grid, log_H, seeds, type_)
     own = torch.from_numpy(np.stack([shape.own for shape in shapes]))
     watch(Progress("learning", 1, 1, "done"))
     return Model(

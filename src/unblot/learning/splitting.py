@@ -8,7 +8,7 @@ so small that traces of the scanner part them; those look the same nevertheless.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import cv2
 import numpy as np
@@ -22,6 +22,7 @@ APART = 0.27  # width over distance; a cut through one round cloud has 0.38, the
 SAME, SURELY = 0.95, 0.967  # correlation of two shapes that are the same, and where MANY examples tell
 MANY = 20  # the mean of fewer is not so sure
 CLEARER = 3.0  # how much farther the examples of one group may be from agreeing than those of the other
+UNWORN = 0.2  # width over distance where wear is taken out: pure classes have 0.216 and more, n with u 0.19
 FARTHER, AS_CLEAR = 0.22, 2.0  # the same of a small group that was looked for
 LEAST = 8  # examples of a shape
 PLAY = 1  # pixels by which examples are moved onto each other
@@ -42,7 +43,7 @@ def split(grid: Grid, seeds: list[Seed], shapes: list[Shape]) -> list[Seed]:
     left = list(zip(seeds, shapes, strict=True))[::-1]
     while left:
         seed, shape = left.pop()
-        near = _inside(shape.own)
+        near = enclosed(shape.own)
         frames = _aligned(page, seed.corners, near)
         side = _two_groups(frames[:, near], np.argwhere(near))
         if side is None:
@@ -54,7 +55,7 @@ def split(grid: Grid, seeds: list[Seed], shapes: list[Shape]) -> list[Seed]:
     return done
 
 
-def _inside(own: Bool[np.ndarray, "P1 P2"]) -> Bool[np.ndarray, "P1 P2"]:
+def enclosed(own: Bool[np.ndarray, "P1 P2"]) -> Bool[np.ndarray, "P1 P2"]:
     """Take in what lies between a character's ink, where another character may have some, but no neighbour."""
     left, right = (np.maximum.accumulate(side, 1) for side in (own, own[:, ::-1]))
     above, below = (np.maximum.accumulate(side, 0) for side in (own, own[::-1]))
@@ -84,12 +85,29 @@ def _two_groups(cells: Float[np.ndarray, "N K"], places: Int[np.ndarray, "K 2"])
         return None
     usual = np.clip(cells - np.median(cells, axis=0), -UNUSUAL, UNUSUAL)
     for starts, apart, clearer in ((_across(usual), APART, CLEARER), (_together(cells, places), FARTHER, AS_CLEAR)):
-        cuts = {side.tobytes(): side for side in map(functools.partial(_settled, usual), starts) if side is not None}
-        width = {key: _width(usual, side) for key, side in cuts.items()}
-        best = min(width, key=lambda key: width[key], default=None)
-        if best is not None and width[best] < apart and _two_shapes(cells[cuts[best]], cells[~cuts[best]], clearer):
-            return cuts[best]
+        side, width = _best_cut(usual, starts)
+        if side is not None and width < apart and _two_shapes(cells[side], cells[~side], clearer):
+            return side
     return None
+
+
+def two_worn_shapes(cells: Float[np.ndarray, "N K"]) -> Bool[np.ndarray, " N"] | None:
+    """Give the cut between two shapes in the cells of impressions whose wear is taken out; None where there is one."""
+    if len(cells) < 2 * LEAST:
+        return None
+    usual = np.clip(cells - np.median(cells, axis=0), -UNUSUAL, UNUSUAL)
+    side, width = _best_cut(usual, _across(usual))
+    return side if width < UNWORN else None
+
+
+def _best_cut(
+    usual: Float[np.ndarray, "N K"], starts: Iterable[Bool[np.ndarray, " N"]]
+) -> tuple[Bool[np.ndarray, " N"] | None, float]:
+    """Give the cut, from some starts, whose halves are farthest apart for their width, and that width."""
+    cuts = {side.tobytes(): side for side in map(functools.partial(_settled, usual), starts) if side is not None}
+    width = {key: _width(usual, side) for key, side in cuts.items()}
+    best = min(width, key=lambda key: width[key], default=None)
+    return (None, np.inf) if best is None else (cuts[best], width[best])
 
 
 def _two_shapes(one: Float[np.ndarray, "N K"], other: Float[np.ndarray, "M K"], clearer: float) -> bool:
