@@ -26,13 +26,12 @@ LEAST_VARIANCE = 0.004  # of ink: narrower differences are the scanner's
 class InkCells:
     """The features of a model for whole pages: ink in cells, times `strength`; characters were `height` pixels high.
 
-    Where they are `joined`, ink goes on behind all of them; where they are `worn`, no two impressions are alike.
+    Where they are `joined`, ink goes on behind all of them.
     """
 
     height: float
     strength: float = 1.0
     joined: bool = False
-    worn: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no page has."""

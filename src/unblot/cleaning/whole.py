@@ -112,7 +112,7 @@ def learn_whole(
         theta,
         background,
         FRAME,
-        InkCells(height, strength, type_.joined, again_taught is not None),
+        InkCells(height, strength, type_.joined),
         torch.arange(theta.C),
         torch.where(own, theta.W[..., 0].cpu().clamp_min(FAINTEST), 0),
         torch.tensor([shape.box for shape in shapes]),
@@ -127,9 +127,9 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     device = model.theta.W.device
     grid = make_grid(found_ink, height, device, model.bank.strength)
     detail, tall = scaled(found_ink, grid.factor), height * grid.factor
-    found, strokes = _first_look(grid, detail, tall, model, threshold, watch)
+    found, strokes, clear = _first_look(grid, detail, tall, model, threshold, watch)
     plain = make_grid(found_ink, height, device) if model.bank.strength > 1 else grid
-    again = read_worn(strokes, plain, model, found) if model.bank.worn else None
+    again = None if clear else read_worn(strokes, plain, model, found)
     if again is not None:
         found = _alike(detail, tall, model, again)
     elif not model.bank.joined:
@@ -140,8 +140,11 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
 
 def _first_look(
     grid: Grid, detail: Float[np.ndarray, "H W"], tall: float, model: Model, threshold: float, watch: Watch
-) -> tuple[list[Character], Bool[np.ndarray, "H W"]]:
-    """Find characters by the evidence of their cells, and read them anew close up; give the long strokes, too."""
+) -> tuple[list[Character], Bool[np.ndarray, "H W"], bool]:
+    """Find characters by the evidence of their cells, and read them anew close up.
+
+    Give the long strokes, too, and whether type is clear.
+    """
     assert isinstance(model.bank, InkCells)
     log_H = model.background.log_prob(grid.cells)
     watch(Progress("detection", 1, 4))
@@ -189,7 +192,8 @@ def _first_look(
         if limit > 0 and alike[one.c] > AGREED:
             p = min(each.probability, limit, DOUBT if one.c in unsure else 1.0)
             result.append(replace(one, posterior=p))
-    return result, close.strokes
+    share = completeness(found[chosen], typical)
+    return result, close.strokes, model.bank.joined or not (broken or worn(share))
 
 
 def _alike(detail: Float[np.ndarray, "H W"], tall: float, model: Model, found: list[Character]) -> list[Character]:

@@ -61,10 +61,10 @@ def read_worn(
     teaches = np.array([each.posterior > TEACHES for each in first], bool)
     own = model.pictures.cpu().numpy() > 0
     W = model.theta.W[..., 0].cpu().numpy() / model.bank.strength
-    lesson = _lesson(sheet, c[teaches], corner[teaches], own, W)
-    if lesson is None:
+    if not _bent(sheet, _members(sheet, c[teaches], corner[teaches], len(own)), own):
         return None
-    return list(_characters(lesson[2], grid, model, first))
+    lesson = _lesson(sheet, c[teaches], corner[teaches], own, W)
+    return None if lesson is None else list(_characters(lesson[2], grid, model, first))
 
 
 def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
@@ -146,15 +146,22 @@ def _lesson(
     W: Float[np.ndarray, "C P1 P2"],
 ) -> tuple[list[Glyph], Wear, Readings] | None:
     """Learn classes and wear from characters, and read the page with them; None where nothing is worn."""
-    corner = inside(sheet, corner)
-    members = [corner[c == k] for k in range(len(own))]
+    members = _members(sheet, c, corner, len(own))
     wear = _wear(sheet, members, own)
     if wear.warped < WORN:
         return None
     glyphs = side_by_side(
         lambda one: _taught(sheet, one[0], as_learned(*one[1:], wear), wear), zip(members, W, own, strict=True)
     )
-    return glyphs, wear, _read(sheet, glyphs, c, corner)
+    return glyphs, wear, _read(sheet, glyphs, c, inside(sheet, corner))
+
+
+def _members(
+    sheet: Sheet, c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], classes: int
+) -> list[Int[np.ndarray, "_ 2"]]:
+    """Give the frames of each class's characters."""
+    corner = inside(sheet, corner)
+    return [corner[c == k] for k in range(classes)]
 
 
 def _bent(sheet: Sheet, members: list[Int[np.ndarray, "_ 2"]], own: Bool[np.ndarray, "C P1 P2"]) -> bool:
