@@ -19,11 +19,11 @@ import numpy as np
 import torch
 
 from unblot import scale
-from unblot.cleaning import whole, worn
+from unblot.cleaning import whole
 from unblot.detection import standing
 from unblot.errors import NothingFoundError
 from unblot.ink import DARKEST_PAPER
-from unblot.learning import alike, seeds
+from unblot.learning import alike, parted, seeds
 from unblot.page import Page, read_page
 from unblot.pipeline import Settings, detect, learn
 from unblot.score import Mark, read_truth, score
@@ -84,7 +84,7 @@ PARTS: dict[str, list[tuple[object, str, object]]] = {
     ],
     "no look at what strokes hide": [(whole, "find_hidden", lambda *_: [])],
     "worn type read as crisp": [(whole, "worn_seeds", lambda *_: None), (whole, "read_worn", lambda *_: None)],
-    "worn classes not parted": [(worn, "two_worn_shapes", lambda _: None)],
+    "worn classes not parted": [(parted, "two_worn_shapes", lambda _: None)],
 }
 
 

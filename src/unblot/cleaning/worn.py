@@ -21,12 +21,12 @@ from unblot.detection.places import Search
 from unblot.detection.reading import Readings, read
 from unblot.detection.rows import find_rows
 from unblot.grid import CELL, FRAME, Grid, InkCells
-from unblot.inference.sheet import Sheet, lay_out, look
+from unblot.inference.sheet import Sheet, lay_out
 from unblot.learning.alike import LEAST_PARTS
 from unblot.learning.composed import composed
 from unblot.learning.glyphs import ENOUGH, HALO, Glyph, as_learned, fit, inside, learn_wear, refit, spread_out
+from unblot.learning.parted import parted
 from unblot.learning.seeds import Seed
-from unblot.learning.splitting import enclosed, two_worn_shapes
 from unblot.learning.windows import PRINTED, grown, page_background
 from unblot.model.file import Model
 from unblot.model.wear import Wear
@@ -43,7 +43,6 @@ SAME = 0.25  # of a character's larger side: places that are the same
 ODDS, SHARE = -2.0, 6.0  # log odds of a reading that was not found before, and for the share of the typical evidence
 NEVER_SURE = 0.87  # probability of those, at most
 MOST_EXAMPLES = 300  # of a class that are looked at for two shapes; the best of them teach
-OPEN = 0.5  # masks above this show a cell as its class has it
 RARE = 0.5  # characters that a class has more than were counted
 
 
@@ -93,33 +92,10 @@ def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
     for k, ink in enumerate(own):
         mine = np.nonzero(free & (found.c == k))[0]
         best = mine[np.argsort(-found.evidence[mine], kind="stable")][:MOST_EXAMPLES]
-        for corners, shape in _shapes(sheet, replace(glyphs[k], own=ink), found.corner[best], wear):
+        for corners, shape in parted(sheet, replace(glyphs[k], own=ink), found.corner[best], wear):
             if len(corners) >= LEAST_PARTS:
                 taught.append(Seed(corners, shape.astype(np.float32)))
     return taught
-
-
-def _shapes(
-    sheet: Sheet, glyph: Glyph, examples: Int[np.ndarray, "N 2"], wear: Wear
-) -> Iterator[tuple[Int[np.ndarray, "M 2"], Bool[np.ndarray, "P1 P2"]]]:
-    """Part a class's examples into those of different shapes, if they have any once their wear is taken out.
-
-    Give the examples and the ink of each.
-    """
-    seen = look(sheet, glyph.pattern, examples)
-    y = sheet.cells[examples[:, :1] + glyph.pattern.rows, examples[:, 1:] + glyph.pattern.columns]  # N, D
-    side = two_worn_shapes(np.where(seen.mask > OPEN, y - seen.shown, 0) + glyph.pattern.w)
-    parts = (
-        [None, None]
-        if side is None
-        else [fit(sheet, examples[one], grown(enclosed(glyph.own), HALO), wear) for one in (side, ~side)]
-    )
-    if side is None or None in parts:
-        yield examples, glyph.own
-        return
-    for one, part in zip((side, ~side), parts, strict=True):
-        assert part is not None
-        yield from _shapes(sheet, part, examples[one], wear)
 
 
 def measure(

@@ -182,3 +182,16 @@ def test_wide_letters_repeat_as_well():
         cv2.rectangle(page, (left, top), (left + 96, top + 44), 1.0, 5)  # twice as wide as high
     seeds = find_seeds(make_grid(page, 48.0, torch.device("cpu")))
     assert [len(seed.corners) for seed in seeds] == [20]
+
+
+@pytest.mark.parametrize(("count", "worn", "classes"), [(3, False, 2), (2, False, 1), (3, True, 1)])
+def test_three_parts_are_enough_if_they_are_the_same(count, worn, classes):
+    page = np.zeros((300, 1000), np.float32)
+    for number in range(8):
+        ring(page, 60, 60 + 90 * number)
+    for number in range(count):
+        top, left = 180, 60 + 90 * number
+        page[top : top + 48, left : left + 8] = page[top + 20 : top + 28, left : left + 40] = 1
+        page[top : top + 48, left + 32 : left + 40] = 1
+        page[top + 14 * number : top + 14 * number + 10, left : left + 40 * worn] = 0
+    assert len(find_seeds(make_grid(page, 48.0, torch.device("cpu")))) == classes
