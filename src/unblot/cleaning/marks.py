@@ -120,7 +120,7 @@ def tell_marks(
     beside = _grown(own, round(BESIDE * height))
     writing |= crumbs & (parts.share(beside & inked) > OWNED)
     unknown = large & ~writing & (parts.share(hidden & inked) < HIDDEN)
-    notes, lines = _notes(parts, unknown, certain, ink, characters, hand)
+    notes, lines = _notes(parts, unknown, own, certain, ink, characters, hand)
     writing |= notes
     written = writing[parts.label]
     dirt = inked & ~written
@@ -137,6 +137,7 @@ def tell_marks(
 def _notes(
     parts: InkParts,
     unknown: Bool[np.ndarray, " M"],
+    own: Bool[np.ndarray, "H W"],
     certain: Bool[np.ndarray, "H W"],
     ink: Float[np.ndarray, "H W"],
     known: Int[np.ndarray, "K 4"],
@@ -145,7 +146,8 @@ def _notes(
     """Give the drawn marks that lie over no character, and underlines, where more is drawn beside characters than over.
 
     On such a page they are notes, rings and rules; where pen strokes lie over characters, these are strokes too. What
-    is not certain may be a piece of a note: the upper end of a ring looks like a dash.
+    is not certain may be a piece of a note: the upper end of a ring looks like a dash. It may be a letter that touches
+    its underline as well.
     """
     owned = parts.share(certain)
     over = unknown & (owned > 0)
@@ -157,7 +159,7 @@ def _notes(
     long = free & (np.maximum(parts.width, parts.tall) > LONG * hand.height)
     free[long] = [_axis(parts, k) is None for k in np.nonzero(long)[0].tolist()]
     left = (unknown & ~free)[parts.label] & ~certain
-    lines = _underlines(left, ink, known, hand)
+    lines = _underlines(left, ink, known, hand) | _underlines(left & ~own, ink, known, hand)
     struck = (over[parts.label] & left & ~lines).sum()
     return (free, lines) if struck < LESS * (parts.area[free].sum() + lines.sum()) else nothing
 
