@@ -19,8 +19,8 @@ from unblot.detection.reading import Readings, read
 from unblot.detection.rows import Row, Rows, find_rows
 from unblot.grid import FRAME, Grid
 from unblot.inference.sheet import Sheet, lay_out, look
-from unblot.learning.glyphs import EACH, ENOUGH, HALO, Glyph, aligned, fit, spread_out
-from unblot.learning.windows import INKED, grown
+from unblot.learning.glyphs import EACH, ENOUGH, Glyph, refit, spread_out
+from unblot.learning.windows import INKED, grown, laid
 from unblot.model.file import Model
 from unblot.model.wear import Wear
 from unblot.threads import side_by_side
@@ -50,20 +50,18 @@ def find_hidden(strokes: Bool[np.ndarray, "H W"], grid: Grid, model: Model, firs
     teaches = np.array([each.posterior > TEACHES for each in first], bool)
     there = np.unique(c[teaches]).tolist()
     fitted = side_by_side(lambda k: _glyph(page, corner[teaches & (c == k)], own[k]), there)
-    known = [(k, glyph) for k, glyph in zip(there, fitted, strict=True) if glyph is not None]
-    if not known:
+    glyphs = [glyph for glyph in fitted if glyph is not None]
+    if not glyphs:
         return []
-    numbers = np.array([k for k, _ in known])
-    owned = np.zeros(page.shape, bool)
-    for k, (y, x) in zip(c, corner, strict=True):
-        owned[y : y + FRAME[0], x : x + FRAME[1]] |= grown(own[k], 1)
-    gaps = list(_gaps(page, rows, c, corner, [g for _, g in known], model.boxes.numpy(), owned))
+    numbers = np.array([k for k, glyph in zip(there, fitted, strict=True) if glyph is not None])
+    owned = laid(page.shape, c, corner, np.stack([grown(ink, 1) for ink in own]))
+    gaps = list(_gaps(page, rows, c, corner, glyphs, model.boxes.numpy(), owned))
     if not gaps:
         return []
     count = np.bincount(c, minlength=model.theta.C)[numbers] + RARE
     left = lay_out(cells, log_H, struck | owned)
-    found = read(left, [g for _, g in known], count / count.sum(), Rows(rows.above[numbers], gaps), HIDDEN)
-    visible, whole = _visible(page, left, [g for _, g in known], found)
+    found = read(left, glyphs, count / count.sum(), Rows(rows.above[numbers], gaps), HIDDEN)
+    visible, whole = _visible(page, left, glyphs, found)
     found = found[(visible > VISIBLE) & (whole > WHOLE)]
     return list(_characters(found, numbers, grid, model, first))
 
@@ -72,10 +70,7 @@ def _glyph(page: Sheet, examples: Int[np.ndarray, "N 2"], own: Bool[np.ndarray, 
     """Learn how a class looks from its examples, each where it fits; None where there are too few."""
     if len(examples) < ENOUGH:
         return None
-    allowed = grown(own, HALO)
-    some = spread_out(examples, EACH)
-    made = fit(page, some, allowed, CRISP, 1)
-    return None if made is None else fit(page, aligned(page, made, some), allowed, CRISP, 1)
+    return refit(page, spread_out(examples, EACH), own, CRISP, 1)
 
 
 def _gaps(

@@ -38,6 +38,7 @@ from unblot.learning.windows import (
     evidence,
     fit,
     grown,
+    laid,
     own_shape,
     page_background,
     shape_of,
@@ -348,10 +349,7 @@ def _winners(
 
 def _taken(grid: Grid, found: Candidates, shapes: list[Shape]) -> Bool[np.ndarray, "G1 G2"]:
     """Give the cells where characters were found."""
-    taken = np.zeros(grid.shape, bool)
-    for c, (row, column) in zip(found.c, found.corner, strict=True):
-        taken[row : row + FRAME[0], column : column + FRAME[1]] |= grown(shapes[c].own, RING)
-    return taken
+    return laid(grid.shape, found.c, found.corner, np.stack([grown(shape.own, RING) for shape in shapes]))
 
 
 def _worthy(found: Candidates, typical: Float[np.ndarray, " C"], threshold: float) -> Candidates:

@@ -167,7 +167,7 @@ def _fitted(sheet: Sheet, classes: list[tuple[Int[np.ndarray, "_ 2"], Bool[np.nd
 
 def _taught(sheet: Sheet, examples: Int[np.ndarray, "N 2"], glyph: Glyph, wear: Wear) -> Glyph:
     """Learn a class from its examples; one with fewer than repeat looks as it was learned."""
-    taught = refit(sheet, replace(glyph, examples=examples), wear) if len(examples) >= LEAST_PARTS else None
+    taught = refit(sheet, examples, glyph.own, wear) if len(examples) >= LEAST_PARTS else None
     return glyph if taught is None else taught
 
 

@@ -114,13 +114,15 @@ def inside(sheet: Sheet, corners: Int[np.ndarray, "N 2"]) -> Int[np.ndarray, "N 
     return np.asarray(np.clip(corners, 0, np.array(sheet.shape) - np.array(FRAME)))
 
 
-def refit(sheet: Sheet, glyph: Glyph, wear: Wear) -> Glyph | None:
-    """Learn a class anew from its examples, each where it fits."""
-    allowed = grown(glyph.own, HALO)
-    first = fit(sheet, glyph.examples, allowed, wear, 1)
+def refit(
+    sheet: Sheet, examples: Int[np.ndarray, "N 2"], own: Bool[np.ndarray, "P1 P2"], wear: Wear, turns: int = 2
+) -> Glyph | None:
+    """Learn a class, whose own ink is known about, from examples, each where it fits."""
+    allowed = grown(own, HALO)
+    first = fit(sheet, examples, allowed, wear, 1)
     if first is None:
         return None
-    return fit(sheet, aligned(sheet, first, glyph.examples), allowed, wear)
+    return fit(sheet, aligned(sheet, first, examples), allowed, wear, turns)
 
 
 def spread_out(examples: np.ndarray, most: int) -> np.ndarray:

@@ -222,6 +222,16 @@ def _belongs(piece: Bool[np.ndarray, "P1 P2"], own: Bool[np.ndarray, "P1 P2"], g
     return bool(shared >= STACKED * min(np.ptp(a) + 1, np.ptp(b) + 1))
 
 
+def laid(
+    shape: tuple[int, int], c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], masks: Bool[np.ndarray, "C P1 P2"]
+) -> Bool[np.ndarray, "G1 G2"]:
+    """Give the cells that the masks of characters' classes cover, each laid where its frame is."""
+    there = np.zeros(shape, bool)
+    for k, (row, column) in zip(c, corner, strict=True):
+        there[row : row + FRAME[0], column : column + FRAME[1]] |= masks[k]
+    return there
+
+
 def grown(mask: Bool[np.ndarray, "P1 P2"], by: int) -> Bool[np.ndarray, "P1 P2"]:
     """Take in the cells up to `by` around a mask."""
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * by + 1, 2 * by + 1))
