@@ -39,10 +39,10 @@ def no_contrast(page: Page, reach: int = 0) -> np.ndarray:
     return np.clip(1 - lightness / paper, 0, 1).astype(np.float32)
 
 
-def random_ones(parts: seeds.Parts, most: int = alike.MOST) -> tuple[np.ndarray, float]:
+def random_ones(parts: seeds.Parts) -> tuple[np.ndarray, float]:
     """Choose the parts that start classes by chance; the level of ink is chosen as before."""
-    chosen, covered = alike.first_ones(parts, most)
-    if most < alike.MOST or len(parts) <= RANDOM:
+    chosen, covered = alike.first_ones(parts)
+    if len(parts) <= RANDOM:
         return chosen, covered
     return np.sort(np.random.default_rng(0).choice(len(parts), RANDOM, replace=False)), covered
 

@@ -11,10 +11,12 @@ import numpy as np
 from jaxtyping import Float
 
 from unblot.page import Page
+from unblot.strips import in_strips
 
 REACH = 31  # pixels: wider than a pen's stroke, narrower than a spot
 GRAIN = 1.0  # standard deviation of the smoothing that keeps the scanner's grain out of the paper's lightness
 SOFTNESS = 3.0  # of the paper's lightness, so that a spot's edge leaves no line
+TAILS = 4  # standard deviations that smoothing looks at
 DARKEST_PAPER = 0.12  # paper below this lightness would only show the scanner's grain
 
 
@@ -31,8 +33,14 @@ def ink(page: Page, reach: int = REACH) -> Float[np.ndarray, "H W"]:
 
 def ink_and_paper(page: Page, reach: int = REACH) -> tuple[Float[np.ndarray, "H W"], Float[np.ndarray, "H W"]]:
     """Give the ink, and how light the paper around it is, stains included."""
-    lightness = 1 - page.darkness()
-    smooth = cv2.GaussianBlur(lightness, (0, 0), GRAIN)
-    paper = cv2.morphologyEx(smooth, cv2.MORPH_CLOSE, np.ones((reach, reach), np.uint8))
-    paper = np.maximum(cv2.GaussianBlur(paper, (0, 0), SOFTNESS), DARKEST_PAPER)
-    return np.clip(1 - lightness / paper, 0, 1).astype(np.float32), paper
+
+    def of_strip(darkness: Float[np.ndarray, "h W"]) -> tuple[np.ndarray, np.ndarray]:
+        lightness = 1 - darkness
+        smooth = cv2.GaussianBlur(lightness, (0, 0), GRAIN)
+        paper = cv2.morphologyEx(smooth, cv2.MORPH_CLOSE, np.ones((reach, reach), np.uint8))
+        paper = np.maximum(cv2.GaussianBlur(paper, (0, 0), SOFTNESS), DARKEST_PAPER)
+        lightness /= paper
+        return np.clip(1 - lightness, 0, 1), paper
+
+    ink, paper = in_strips(of_strip, page.darkness(), reach + round(TAILS * (GRAIN + SOFTNESS)) + 2)
+    return ink, paper

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import cv2
 import numpy as np
 from jaxtyping import Float, UInt8
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from unblot.errors import InputError, UsageError
 from unblot.files import write_whole
+from unblot.png import encode
 
 MOST_PIXELS = 1_000_000_000  # a page larger than this is no page, and would not fit into memory
 LUMINANCE = (0.299, 0.587, 0.114)
-QUICK = 2  # of PNG's compression: twice as quick as the usual 6, and a seventh larger
 FORMATS = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF"}
 
 
@@ -38,18 +39,22 @@ class Page:
 
     def grey(self) -> Float[np.ndarray, "H W"]:
         """Give the page's lightness, 0 for black and 1 for white, as it lies on the paper."""
-        values = self.pixels.astype(np.float32) / 255
-        return values if values.ndim == 2 else values @ np.array(LUMINANCE, np.float32)
+        return _lightness(self.pixels)
+
+    def light_on_dark(self) -> bool:
+        """Tell whether the writing is lighter than the paper: most of a page is paper."""
+        return bool(np.median(_lightness(self.pixels[::4, ::4])) < 0.5)
 
     def darkness(self) -> Float[np.ndarray, "H W"]:
         """Give 0 for paper and 1 for ink, whichever of the two is the lighter."""
         grey = self.grey()
-        return grey if light_on_dark(grey) else 1 - grey
+        return grey if self.light_on_dark() else 1 - grey
 
 
-def light_on_dark(grey: Float[np.ndarray, "H W"]) -> bool:
-    """Tell whether the writing is lighter than the paper: most of a page is paper."""
-    return bool(np.median(grey[::4, ::4]) < 0.5)
+def _lightness(pixels: np.ndarray) -> Float[np.ndarray, "H W"]:
+    if pixels.ndim == 2:
+        return np.asarray(cv2.LUT(np.ascontiguousarray(pixels), np.arange(256, dtype=np.float32) / np.float32(255)))
+    return np.asarray(pixels.astype(np.float32) / 255 @ np.array(LUMINANCE, np.float32))
 
 
 def read_page(path: Path | str) -> Page:
@@ -85,10 +90,13 @@ def write_page(page: Page, path: Path | str) -> None:
     """Write a PNG or TIFF with the page's resolution, whole or not at all."""
     path = Path(path)
     kind = check_format(path)
+    if kind == "PNG":
+        data = encode(page.pixels, page.dpi)
+        write_whole(path, lambda partial: partial.write_bytes(data))
+        return
     options: dict[str, object] = {} if page.dpi is None else {"dpi": page.dpi}
-    options |= {"compression": "tiff_deflate"} if kind == "TIFF" else {"compress_level": QUICK}
     image = Image.fromarray(page.pixels)
-    write_whole(path, lambda partial: image.save(partial, format=kind, **options))
+    write_whole(path, lambda partial: image.save(partial, format=kind, compression="tiff_deflate", **options))
 
 
 def _eight_bits(image: Image.Image) -> np.ndarray:

@@ -15,9 +15,14 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+def processors() -> int:
+    """Count the processors that the process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 def side_by_side(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
     """Do some work for every item, as many at a time as there are processors."""
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(processors()) as pool:
         return list(pool.map(work, items))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from tests.worlds import random_theta
 
-from unblot.model.likelihood import shift_table
+from unblot.model.likelihood import shifted
 from unblot.model.sample import sample
 
 N, D = 40_000, (4, 5)
@@ -22,14 +22,13 @@ def test_latents_and_features_have_the_moments_of_the_model():
     assert (frequency - theta.pi).abs().max() < 4 * (0.25 / N) ** 0.5
     places = torch.bincount(found.x[:, 0] * D[1] + found.x[:, 1], minlength=20) / N
     assert (places - 1 / 20).abs().max() < 4 * (0.05 / N) ** 0.5
-    table = shift_table(theta.P, D, torch.device("cpu"))
     flat = found.Y.reshape(N, -1, 2)
     for c in range(3):
         mine = found.c == c
         count = int(mine.sum())
         m = found.m[mine].reshape(count, -1)
         assert (m.double().mean(0) - theta.A[c].reshape(-1)).abs().max() < 5 * (0.25 / count) ** 0.5
-        place = table[found.x[mine, 0] * D[1] + found.x[mine, 1]]
+        place = shifted(theta.P, D, found.x[mine, 0] * D[1] + found.x[mine, 1])
         y = flat[mine][torch.arange(count)[:, None], place]  # [count, P, F]
         for i in range(6):
             present = y[m[:, i], i]

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from unblot.errors import InputError, OutputError, UsageError
-from unblot.page import Page, light_on_dark, read_page, write_page
+from unblot.page import Page, read_page, write_page
 
 GREY = np.full((30, 40), 250, np.uint8)
 GREY[5:12, 8:30] = 20
@@ -65,7 +65,7 @@ def test_exif_rotation_is_applied(tmp_path):
 
 def test_light_writing_on_dark_paper_is_seen(tmp_path):
     page = read_page(saved(tmp_path / "night.png", Image.fromarray(255 - GREY)))
-    assert light_on_dark(page.grey())
+    assert page.light_on_dark()
     assert (ink(page) == (GREY < 128)).all()
 
 

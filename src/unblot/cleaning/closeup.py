@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, Int
 from unblot.cleaning.marks import INKED, LARGE, WIDEST, InkParts, ink_parts, long_strokes
 from unblot.cleaning.passes import Character
 from unblot.cleaning.stamps import MOST, Stamp, around, moved, placed
+from unblot.inference.kernels_close import pixel_odds
 
 SHARP = 0.9  # pixels: finer differences are the scanner's
 LEAST_SPREAD, PAPER_SPREAD = 0.06, 0.08  # of ink
@@ -117,28 +118,25 @@ def pen_strokes(
 
 def sight(view: Closeup, each: Character) -> Sight:
     """Look at a reading where most speaks for it, a pixel beside its place at most: above or below, then beside."""
-    best, odds = each, _odds(view, each)
+    best, (odds, most) = each, _odds(view, each)
     for steps in (((-1, 0), (1, 0)), ((0, -1), (0, 1))):
         for place in [moved(best, *step) for step in steps]:
-            new = _odds(view, place)
-            if new.sum() > odds.sum():
-                best, odds = place, new
+            new, total = _odds(view, place)
+            if total > most:
+                best, odds, most = place, new, total
     stamp = view.stamps[best.c]
     there, inner = placed(view.ink.shape, best, stamp)
-    own, values = stamp.own[inner], np.zeros(stamp.own[inner].shape, np.float32)
-    values[own] = odds
-    return Sight(there, own, stamp.printed[inner], values)
+    return Sight(there, stamp.own[inner], stamp.printed[inner], odds[inner])
 
 
-def _odds(view: Closeup, each: Character) -> Float[np.ndarray, " N"]:
-    """Give log [p(ink | its class) / p(ink | paper)] of a reading's own pixels."""
+def _odds(view: Closeup, each: Character) -> tuple[Float[np.ndarray, "h w"], float]:
+    """Give log [p(ink | its class) / p(ink | paper)] of a reading's own pixels, 0 for others, and the sum."""
     stamp, look = view.stamps[each.c], view.looks[each.c]
-    there, inner = placed(view.ink.shape, each, stamp)
-    own = stamp.own[inner]
-    ink, crossed = view.ink[there][own], view.strokes[there][own]
-    more = np.where(crossed, np.float32(DARKENED), np.float32(view.more))
-    paper = view.paper[crossed.astype(np.uint8), np.rint((LEVELS - 1) * ink).astype(np.uint16)]
-    return np.asarray(_log_density(ink - look.ink[inner][own], look.spread[inner][own], more, view.less) - paper)
+    odds = np.zeros(stamp.own.shape, np.float32)
+    place = each.box[1] - stamp.seam, each.box[0] - stamp.seam
+    shares = np.float32(view.more), np.float32(DARKENED), np.float32(view.less)
+    total = pixel_odds(view.ink, view.strokes, stamp.own, look.ink, look.spread, view.paper, *place, *shares, odds)
+    return odds, total
 
 
 def owned(view: Closeup, sights: Iterable[Sight]) -> Int[np.ndarray, "H W"]:

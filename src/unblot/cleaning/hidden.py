@@ -7,18 +7,19 @@ and the ink that others own are known, and say nothing: a character must be ther
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import expit
 
 from unblot.cleaning.passes import Character
-from unblot.cleaning.worn import NEVER_SURE, ODDS, RARE, SHARE, TEACHES, measure, places
+from unblot.cleaning.worn import NEVER_SURE, ODDS, RARE, SHARE, TEACHES, Measured, places
 from unblot.detection.places import PLAY, Search
 from unblot.detection.reading import Readings, read
 from unblot.detection.rows import Row, Rows, find_rows
 from unblot.grid import FRAME, Grid
-from unblot.inference.sheet import Sheet, lay_out, look
+from unblot.inference.sheet import Sheet, look
 from unblot.learning.glyphs import EACH, ENOUGH, Glyph, refit, spread_out
 from unblot.learning.windows import INKED, grown, laid
 from unblot.model.file import Model
@@ -35,17 +36,16 @@ WHOLE = 0.75  # of what its visible cells say usually that a character has
 APART = 0.35  # of the smaller of two boxes that both may have
 
 
-def find_hidden(strokes: Bool[np.ndarray, "H W"], grid: Grid, model: Model, first: list[Character]) -> list[Character]:
+def find_hidden(measured: Measured, grid: Grid, model: Model, first: list[Character]) -> list[Character]:
     """Find the characters that a page shows in the gaps of its lines.
 
-    Boxes are in pixels of the page's own scale, that of its long `strokes`.
+    Boxes are in pixels of the page's own scale.
     """
     c, corner = places(first, model)
     rows = find_rows(c, corner, model.theta.C)
     if rows is None:
         return []
-    cells, log_H, struck = measure(strokes, grid)
-    page = lay_out(cells, log_H, struck)
+    page = measured.sheet
     own = model.pictures.cpu().numpy() > 0
     teaches = np.array([each.posterior > TEACHES for each in first], bool)
     there = np.unique(c[teaches]).tolist()
@@ -59,7 +59,7 @@ def find_hidden(strokes: Bool[np.ndarray, "H W"], grid: Grid, model: Model, firs
     if not gaps:
         return []
     count = np.bincount(c, minlength=model.theta.C)[numbers] + RARE
-    left = lay_out(cells, log_H, struck | owned)
+    left = replace(measured, struck=measured.struck | owned).sheet
     found = read(left, glyphs, count / count.sum(), Rows(rows.above[numbers], gaps), HIDDEN)
     visible, whole = _visible(page, left, glyphs, found)
     found = found[(visible > VISIBLE) & (whole > WHOLE)]

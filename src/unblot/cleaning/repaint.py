@@ -10,7 +10,7 @@ from jaxtyping import Float
 from unblot.cleaning.passes import Character
 from unblot.cleaning.stamps import around, own_pixels
 from unblot.model.file import Model
-from unblot.page import Page, light_on_dark
+from unblot.page import Page
 
 
 def exemplars(
@@ -40,5 +40,5 @@ def repaint(page: Page, ink: Float[np.ndarray, "H W"], found: list[Character], m
         part = painted[y : y0 + picture.shape[0], x : x0 + picture.shape[1]]
         seen = picture[y - y0 :, x - x0 :][: part.shape[0], : part.shape[1]]
         np.maximum(part, seen, out=part)
-    lightness = painted if light_on_dark(page.grey()) else 1 - painted
+    lightness = painted if page.light_on_dark() else 1 - painted
     return replace(page, pixels=np.rint(255 * lightness).astype(np.uint8))

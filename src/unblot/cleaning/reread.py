@@ -13,6 +13,7 @@ from jaxtyping import Int
 from unblot.cleaning.closeup import Closeup, Lead, Sight, ahead, owned, sight, support
 from unblot.cleaning.passes import Character
 from unblot.detection.candidates import Candidates
+from unblot.threads import side_by_side
 
 SURE = 0.9  # probability of a character below which its own ink stays as it is
 DOUBT, DOUBTED = 0.89, 0.04  # the same, at most, of what is not sure for other reasons, and by how much less
@@ -73,7 +74,7 @@ def reread(
     or lacks much of what its class shows, is doubtful; dirt is what shows next to nothing of its class, and what was
     unlikely before. Classes that mix letters explain too much, and are not taken.
     """
-    sights = {k: sight(view, each) for k, each in held.items()}
+    sights = dict(zip(held, side_by_side(lambda each: sight(view, each), held.values()), strict=True))
     count = owned(view, sights.values())
     usual = _usual(view, count, held, sights)
     readings: dict[int, Character] = {}

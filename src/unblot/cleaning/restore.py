@@ -18,7 +18,7 @@ from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import SURE
 from unblot.cleaning.stamps import Stamp, placed
 from unblot.ink import ink_and_paper
-from unblot.page import Page, light_on_dark
+from unblot.page import Page
 from unblot.scale import reach_for
 
 AGREES = 0.25  # ink by which an instance may differ from its class's picture
@@ -66,7 +66,7 @@ def protect(cleaned: Page, page: Page, boxes: Sequence[Box]) -> Page:
 
 def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height: float, white: bool) -> Restored:
     """Give a page back without its dirt, on its own paper or on white."""
-    dark = light_on_dark(page.grey())
+    dark = page.light_on_dark()
     pixels = 255 - page.pixels if dark else page.pixels
     ink, paper = ink_and_paper(page, reach_for(height))
     hidden = paper < DARK
@@ -74,7 +74,7 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
     marks = tell_marks(ink, own, certain, hidden, [each.box for each in found], height)
     result = np.where(marks.stays, ink, np.where(own, painted, 0))
     tone = _tone(pixels, height)
-    stained = cv2.dilate((paper < tone.mean(2) - SHADED).astype(np.uint8), np.ones((HALO, HALO), np.uint8)) > 0
+    stained = cv2.dilate((paper < _mean(tone) - SHADED).astype(np.uint8), np.ones((HALO, HALO), np.uint8)) > 0
     if marks.clean and stained.mean() < SPOTLESS and not white:
         return Restored(page, marks.kept, [])
     gone = cv2.dilate((~own & ~marks.stays & (ink > FAINT)).astype(np.uint8), np.ones((HALO, HALO), np.uint8)) > 0
@@ -90,7 +90,8 @@ def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height
         written = result > HALF_TONE
         changed |= written
         edges = float((written & (result < 2 * HALF_TONE)).sum()) / max(1, int(written.sum()))
-        result = np.minimum((1 + BLURRED * edges) * result, 1)
+        result *= np.float32(1 + BLURRED * edges)
+        np.minimum(result, 1, out=result)
     if white:
         tone, changed = np.ones_like(tone), np.ones_like(changed)
         result = np.where(result > FAINT, result, 0)
@@ -178,6 +179,11 @@ def _grain(
         grain[left[found]] = values[at] / np.float32(255) - usual[at]
         left = left[~found]
     return grain
+
+
+def _mean(tone: Float[np.ndarray, "H W D"]) -> Float[np.ndarray, "H W"]:
+    """Give the mean of a few channels, one map after the other."""
+    return np.asarray(sum(tone[..., d] for d in range(tone.shape[2])) / tone.shape[2])
 
 
 def _full_ink(ink: Float[np.ndarray, "H W"], height: float) -> tuple[Float[np.ndarray, "h w"], float]:

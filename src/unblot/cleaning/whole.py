@@ -16,7 +16,7 @@ from unblot.cleaning.hidden import find_hidden
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT, reread
 from unblot.cleaning.stamps import agreement, settle, settled
-from unblot.cleaning.worn import MOST_EXAMPLES, read_worn, worn_seeds
+from unblot.cleaning.worn import MOST_EXAMPLES, measure, read_worn, worn_seeds
 from unblot.detection.candidates import Candidates, find_candidates
 from unblot.detection.certainty import probabilities
 from unblot.detection.contest import View, contest, crowded, view, worn
@@ -130,11 +130,12 @@ def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: flo
     detail, tall = scaled(found_ink, grid.factor), height * grid.factor
     found, strokes, clear = _first_look(grid, detail, tall, model, threshold, watch)
     plain = make_grid(found_ink, height, device) if model.bank.strength > 1 else grid
-    again = None if clear else read_worn(strokes, plain, model, found)
+    measured = measure(strokes, plain)
+    again = None if clear else read_worn(measured, plain, model, found)
     if again is not None:
         found = _alike(detail, tall, model, again)
     elif not model.bank.joined:
-        found += find_hidden(strokes, plain, model, found)
+        found += find_hidden(measured, plain, model, found)
     watch(Progress("detection", 4, 4, "done"))
     return [replace(one, box=grid.on_page(one.box)) for one in found]
 

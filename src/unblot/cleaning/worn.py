@@ -7,7 +7,7 @@ differ by no more look alike. Here how impressions differ is learned from the pa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -46,16 +46,34 @@ MOST_EXAMPLES = 300  # of a class that are looked at for two shapes; the best of
 RARE = 0.5  # characters that a class has more than were counted
 
 
-def read_worn(
-    strokes: Bool[np.ndarray, "H W"], grid: Grid, model: Model, first: list[Character]
-) -> list[Character] | None:
+@dataclass(frozen=True)
+class Measured:
+    """A page's cells, the log density that each has without characters, and where long strokes run."""
+
+    cells: Float[np.ndarray, "G1 G2"]
+    log_H: Float[np.ndarray, "G1 G2"]
+    struck: Bool[np.ndarray, "G1 G2"]
+
+    @property
+    def sheet(self) -> Sheet:
+        """The page as patterns see it."""
+        return lay_out(self.cells, self.log_H, self.struck)
+
+
+def measure(strokes: Bool[np.ndarray, "H W"], grid: Grid) -> Measured:
+    """Measure a page, given the pixels of its long strokes."""
+    log_H = page_background(grid).log_prob(grid.cells).cpu().numpy()
+    struck = np.pad(strokes[::CELL, ::CELL], [(margin, margin) for margin in FRAME])
+    return Measured(grid.cells[..., 0].cpu().numpy(), log_H, struck)
+
+
+def read_worn(measured: Measured, grid: Grid, model: Model, first: list[Character]) -> list[Character] | None:
     """Read a page anew with what its characters, as they were found first, tell of its wear; None where it has none.
 
-    Boxes are in pixels of the page's own scale, that of its long `strokes`. What both looks agree on is as likely as it
-    was.
+    Boxes are in pixels of the page's own scale. What both looks agree on is as likely as it was.
     """
     assert isinstance(model.bank, InkCells)
-    sheet = lay_out(*measure(strokes, grid))
+    sheet = measured.sheet
     c, corner = places(first, model)
     teaches = np.array([each.posterior > TEACHES for each in first], bool)
     own = model.pictures.cpu().numpy() > 0
@@ -73,9 +91,9 @@ def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
     """
     parts = np.stack([seed.part for seed in seeds])
     own = parts > PRINTED
-    if not _bent(lay_out(*measure(np.zeros(grid.ink.shape, bool), grid)), [seed.corners for seed in seeds], own):
+    if not _bent(measure(np.zeros(grid.ink.shape, bool), grid).sheet, [seed.corners for seed in seeds], own):
         return None
-    sheet = lay_out(*measure(pen_strokes(grid.ink, HEIGHT)[2], grid))
+    sheet = measure(pen_strokes(grid.ink, HEIGHT)[2], grid).sheet
     c = np.repeat(np.arange(len(seeds)), [len(seed.corners) for seed in seeds])
     lesson = _lesson(sheet, c, np.concatenate([seed.corners for seed in seeds]), own, parts)
     if lesson is None:
@@ -96,15 +114,6 @@ def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
             if len(corners) >= LEAST_PARTS:
                 taught.append(Seed(corners, shape.astype(np.float32)))
     return taught
-
-
-def measure(
-    strokes: Bool[np.ndarray, "H W"], grid: Grid
-) -> tuple[Float[np.ndarray, "G1 G2"], Float[np.ndarray, "G1 G2"], Bool[np.ndarray, "G1 G2"]]:
-    """Give a page's cells, the log density that each has without characters, and where long strokes run."""
-    log_H = page_background(grid).log_prob(grid.cells).cpu().numpy()
-    cells = grid.cells[..., 0].cpu().numpy()
-    return cells, log_H, np.pad(strokes[::CELL, ::CELL], [(margin, margin) for margin in FRAME])
 
 
 def places(first: list[Character], model: Model) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, "S 2"]]:

@@ -74,8 +74,7 @@ def _maxima(grid: Grid, theta: Theta) -> tuple[Int[np.ndarray, " S"], Int[np.nda
         mean, square = slide(spectra[0], mask) / total, slide(spectra[1], mask) / total
         spread = (square - mean**2).clamp_min(LEAST_CONTRAST) * total
         fit = slide(spectra[0], weighted) / (contrast * spread.sqrt())
-        highest = nn.max_pool2d(fit[None, None], 3, 1, 1)[0, 0]
-        row, column = ((fit >= highest) & (fit > LEAST_FIT)).nonzero(as_tuple=True)
+        row, column = ((fit >= _highest(fit)) & (fit > LEAST_FIT)).nonzero(as_tuple=True)
         classes.append(torch.full_like(row, k))
         rows.append(row)
         columns.append(column)
@@ -84,6 +83,13 @@ def _maxima(grid: Grid, theta: Theta) -> tuple[Int[np.ndarray, " S"], Int[np.nda
     corner = COARSE * np.stack([y, x], 1)
     best = _best_there(corner, fitness)
     return c[best], corner[best]
+
+
+def _highest(values: Float[Tensor, "H W"]) -> Float[Tensor, "H W"]:
+    """Give the highest of every value and the eight around it."""
+    wide = nn.pad(values, (1, 1, 1, 1), value=-torch.inf)
+    rows = torch.maximum(torch.maximum(wide[:-2], wide[1:-1]), wide[2:])
+    return torch.maximum(torch.maximum(rows[:, :-2], rows[:, 1:-1]), rows[:, 2:])
 
 
 def _coarser(values: Float[Tensor, "H W"]) -> Float[Tensor, "h w"]:
@@ -117,9 +123,9 @@ def _climb(
 ) -> tuple[Int[np.ndarray, " s"], Int[np.ndarray, "s 2"], Float[np.ndarray, " s"]]:
     """Move every candidate to the best of the nine places around it; those that meet become one."""
     around = np.array([(i, j) for i in (-step, 0, step) for j in (-step, 0, step)])
-    tried = grid.inside((corner[None] + around[:, None]).reshape(-1, 2))
-    states = np.concatenate([np.tile(c, len(around))[:, None], tried], 1)
-    different, which = np.unique(states, axis=0, return_inverse=True)
+    tried, size = grid.inside((corner[None] + around[:, None]).reshape(-1, 2)), (theta.C, *grid.shape)
+    key, which = np.unique(np.ravel_multi_index((np.tile(c, len(around)), *tried.T), size), return_inverse=True)
+    different = np.stack(np.unravel_index(key, size), 1)
     found = evidence(grid, log_H, theta, different[:, 0], np.ascontiguousarray(different[:, 1:]))
     of_each = found[which.reshape(len(around), -1)]
     chosen = which.reshape(len(around), -1)[of_each.argmax(0), np.arange(len(c))]

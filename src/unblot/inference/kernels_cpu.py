@@ -1,7 +1,7 @@
 """The inner loops on a CPU, compiled by numba.
 
-One thread owns each number written, so results never depend on timing. Patches come with their first columns
-repeated at the end: a shifted row of the pattern is then one run of P2 F numbers in memory.
+One thread owns each number written, so results never depend on timing. Where a pattern is shifted beyond the last
+column, patches come with their first columns repeated at the end: its row is then one run of P2 F numbers in memory.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def sum_states(batch: Batch, terms: Terms, states: States) -> Float[Tensor, " S"
     groups = torch.bincount(states.n * terms.C + states.c, minlength=batch.N * terms.C)
     start = torch.cat([torch.zeros(1, dtype=torch.int64), groups.cumsum(0)])
     out = torch.empty(len(states.n), dtype=torch.float64)
-    _states_loop(*_arrays(batch, terms), *_spans(terms), start.numpy(), *_shift(states, terms), out.numpy())
+    _states_loop(*_arrays(batch, terms, states), *_spans(terms), start.numpy(), *_shift(states, terms), out.numpy())
     return out.to(terms.W.dtype)
 
 
@@ -247,15 +247,17 @@ def sum_moments(batch: Batch, terms: Terms, states: States, q: Float[Tensor, " S
     s0 = np.zeros((terms.C, P1, P2))
     s1, s2 = (np.zeros((terms.C, P1, P2 * F)) for _ in range(2))
     n, c = states.n.numpy(), states.c.numpy()
-    _moments_loop(*_arrays(batch, terms), n, c, *_shift(states, terms), q.numpy(), s0, s1, s2)
+    _moments_loop(*_arrays(batch, terms, states), n, c, *_shift(states, terms), q.numpy(), s0, s1, s2)
     P = P1 * P2
     return Moments(*(torch.from_numpy(s).reshape(terms.C, P, *rest) for s, rest in ((s0, ()), (s1, (F,)), (s2, (F,)))))
 
 
-def _arrays(batch: Batch, terms: Terms) -> tuple[np.ndarray, ...]:
-    """Give patches with wrapped columns, and the tables a pattern row at a time."""
+def _arrays(batch: Batch, terms: Terms, states: States) -> tuple[np.ndarray, ...]:
+    """Give patches, with wrapped columns where a state needs them, and the tables a pattern row at a time."""
     (P1, P2), F = terms.P, terms.W.shape[2]
-    Y, log_H = (torch.cat([v, v[:, :, : P2 - 1]], 2) for v in (batch.Y, batch.log_H))
+    Y, log_H = batch.Y, batch.log_H
+    if len(states.x) and int((states.x % terms.D[1]).max()) + P2 > terms.D[1]:
+        Y, log_H = (torch.cat([v, v[:, :, : P2 - 1]], 2) for v in (Y, log_H))
     rows = (t.reshape(terms.C, P1, P2 * F).numpy() for t in (terms.W, terms.precision))
     y = Y.reshape(batch.N, terms.D[0], -1)
     return y.numpy(), log_H.numpy(), *rows, terms.offset.reshape(terms.C, P1, P2).numpy()

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unblot.inference.batch import Batch, Moments, States, dense_table
-from unblot.model.likelihood import Terms, shift_table
+from unblot.model.likelihood import Terms, shifted
 
 CHUNK = 1 << 27  # numbers in the largest temporary
 
@@ -26,13 +26,13 @@ def sum_dense(batch: Batch, terms: Terms, features: Int[Tensor, "C L"]) -> Float
     v = (batch.Y - table.centre).reshape(batch.N, positions, -1).mT  # [B, F, D]
     squares_and_values = torch.cat([v * v, v], 1)
     log_H = batch.log_H.reshape(batch.N, 1, positions)
-    shifted = shift_table(terms.P, terms.D, device).T[features]  # [C, L, D]
+    place = shifted(terms.P, terms.D, torch.arange(positions, device=device)).T[features]  # [C, L, D]
     out = torch.zeros(batch.N, terms.C, positions, dtype=batch.Y.dtype, device=device)
     step = max(1, CHUNK // (batch.N * positions))
     for c in range(terms.C):
         for l in range(0, features.shape[1], step):
             Z = table.linear[c, l : l + step] @ squares_and_values  # [B, l, D]
-            offset, index = table.offset[c, l : l + step], shifted[c, l : l + step]
+            offset, index = table.offset[c, l : l + step], place[c, l : l + step]
             if _triton(batch.Y):
                 from unblot.inference import kernels_triton
 
@@ -82,11 +82,12 @@ def windows(
 ) -> Iterator[tuple[int, Int[Tensor, " s"], Float[Tensor, "s P"], Float[Tensor, "s P F"]]]:
     """Go through the states class by class: the class, the states' numbers, z, and y - w under the pattern."""
     positions, (_, P, F) = terms.D[0] * terms.D[1], terms.W.shape
-    table = shift_table(terms.P, terms.D, batch.Y.device)
+    different, which = states.x.unique(return_inverse=True)
+    table = shifted(terms.P, terms.D, different)
     y, log_H = batch.Y.reshape(batch.N * positions, F), batch.log_H.reshape(-1)
     for c in range(terms.C):
         for members in (states.c == c).nonzero()[:, 0].split(max(1, CHUNK // (P * F))):
-            place = states.n[members, None] * positions + table[states.x[members]]  # [s, P]
+            place = states.n[members, None] * positions + table[which[members]]  # [s, P]
             delta = y[place] - terms.W[c]
             z = terms.offset[c] - log_H[place] - 0.5 * (delta.square() * terms.precision[c]).sum(-1)  # Eq. 4
             yield c, members, z, delta

@@ -21,16 +21,30 @@ LEAST_PARTS = 4  # fewer are no repetition
 SHIFTS = 2  # pairs of cells by which two parts may be moved against each other
 
 
-def first_ones(parts: Parts, most: int = MOST) -> tuple[Int[np.ndarray, " C"], float]:
+def first_ones(parts: Parts) -> tuple[Int[np.ndarray, " C"], float]:
     """Choose the parts that start a class; give also the area of all parts as far as they are like one of these."""
     if len(parts) < LEAST_PARTS:
         return np.zeros(0, int), 0.0
-    some = np.unique(np.linspace(0, len(parts) - 1, most).astype(int))
+    some = evenly(len(parts), MOST)
     alike = np.clip((likeness(parts.alone[some]) - DIFFERENT) / (1 - DIFFERENT), 0, 1) ** 2
     chosen = representatives(alike, MOST_CLASSES, LEAST_GAIN)
     np.fill_diagonal(alike, 0)
     covered = np.sqrt(alike[chosen].max(0, initial=0)) @ parts.area[some] * len(parts) / len(some)
     return np.asarray(some[chosen]), float(covered)
+
+
+def evenly(count: int, most: int) -> Int[np.ndarray, " m"]:
+    """Choose not more than some numbers below a count, evenly.
+
+    >>> evenly(7, 3)
+    array([0, 3, 6])
+    """
+    return np.unique(np.linspace(0, count - 1, most).astype(int)) if count else np.zeros(0, int)
+
+
+def repeating_area(parts: Parts, count: int) -> float:
+    """Give the area of `count` parts as far as they are like each other, some of them being looked at."""
+    return first_ones(parts)[1] * count / max(1, len(parts))
 
 
 def likeness(pictures: Float[np.ndarray, "N P1 P2"]) -> Float[np.ndarray, "N N"]:

@@ -24,6 +24,9 @@ TWIN = 0.5  # of a character's height: the largest strokes that stand in twos, a
 EVEN = 0.1  # of a character's height by which their upper and lower ends may differ
 
 
+Place = tuple[Int[np.ndarray, " _"], tuple[int, int, int, int]]  # a part's components, and the box around it
+
+
 @dataclass(frozen=True)
 class Parts:
     """Parts of a page: boxes [y0, x0, y1, x1] in pixels, and cells with nothing else around."""
@@ -66,6 +69,11 @@ def find_components(ink: Float[np.ndarray, "H W"], level: float) -> Components:
 
 
 def find_parts(ink: Float[np.ndarray, "H W"], components: Components, wide: bool = False) -> Parts:
+    """Find the components that may be characters, or `wide` ones, and draw them."""
+    return draw_parts(ink, components.label, find_places(components, wide))
+
+
+def find_places(components: Components, wide: bool = False) -> list[Place]:
     """Find the components that may be characters, or `wide` ones.
 
     What is small and stands close above or below a larger part, as dots do, belongs to it. Small marks in twos are one.
@@ -79,15 +87,11 @@ def find_parts(ink: Float[np.ndarray, "H W"], components: Components, wide: bool
         corner, end = stats[members, :2].min(0), (stats[members, :2] + stats[members, 2:4]).max(0)
         if not wide or end[0] - corner[0] >= WIDEST * HEIGHT:
             places.append((members, (int(corner[1]), int(corner[0]), int(end[1]), int(end[0]))))
-    return draw_parts(ink, components.label, places)
+    return places
 
 
-def draw_parts(
-    ink: Float[np.ndarray, "H W"],
-    labels: Int[np.ndarray, "H W"],
-    places: list[tuple[Int[np.ndarray, " _"], tuple[int, int, int, int]]],
-) -> Parts:
-    """Draw parts, each given by its components and the box [y0, x0, y1, x1] around it."""
+def draw_parts(ink: Float[np.ndarray, "H W"], labels: Int[np.ndarray, "H W"], places: list[Place]) -> Parts:
+    """Draw the parts at some places."""
     alone = [_alone(ink, labels, members, box) for members, box in places]
     boxes = np.array([box for _, box in places], int)
     return Parts(boxes.reshape(-1, 4), np.array(alone, np.float32).reshape(-1, *FRAME))

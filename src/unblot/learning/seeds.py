@@ -12,14 +12,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 
 from unblot.grid import CELL, FRAME, Grid, stronger
-from unblot.learning.alike import ALIKE, LEAST_PARTS, correlate, first_ones
-from unblot.learning.parts import INKED, Parts, find_components, find_parts
+from unblot.learning.alike import ALIKE, LEAST_PARTS, correlate, evenly, first_ones, repeating_area
+from unblot.learning.parts import INKED, Parts, draw_parts, find_components, find_parts, find_places
 from unblot.learning.windows import PRINTED, SPECK, alone, around_small
 
 LEVELS = (0.4, 0.2, 0.12, 0.07)  # of ink
 FAINT = 1.1  # times as much must be covered for fainter ink to count: all ink covers some more when it is stronger
 JOINED = 0.96  # of the parts are left, at most, where ink that fainter strokes hold together was broken
-FEW = 600  # the same, where only a level is chosen
+FEW = 600  # parts that are looked at to choose a level
 MOST_PARTS = 100  # more teach nothing more
 TAKEN = 0.3  # of a part's ink
 LEAST_SAME, SAME = 3, 0.97  # parts that are as like each other as crisp impressions of one type are
@@ -98,8 +98,10 @@ def best_level(grid: Grid) -> float:
     for level in LEVELS:
         strength = strength_at(level)
         ink = stronger(grid.ink, strength)
-        parts = find_parts(ink, find_components(ink, strength * level))
-        covered[level], count[level] = first_ones(parts, FEW)[1], len(parts)
+        components = find_components(ink, strength * level)
+        places = find_places(components)
+        parts = draw_parts(ink, components.label, [places[k] for k in evenly(len(places), FEW)])
+        covered[level], count[level] = repeating_area(parts, len(places)), len(places)
     best = max(LEVELS, key=lambda level: covered[level])
     broken = covered[best] > FAINT * covered[LEVELS[0]] and count[best] < JOINED * count[LEVELS[0]]
     return best if broken else LEVELS[0]

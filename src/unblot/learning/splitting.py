@@ -8,6 +8,7 @@ so small that traces of the scanner part them; those look the same nevertheless.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable, Iterator
 
 import cv2
@@ -17,6 +18,7 @@ from jaxtyping import Bool, Float, Int
 from unblot.grid import BLUR, CELL, FRAME, LEAST_VARIANCE, Grid
 from unblot.learning.seeds import Seed
 from unblot.learning.windows import Shape, grown
+from unblot.threads import side_by_side
 
 APART = 0.27  # width over distance; a cut through one round cloud has 0.38, the best of many cuts about 0.3
 SAME, SURELY = 0.95, 0.967  # correlation of two shapes that are the same, and where MANY examples tell
@@ -39,20 +41,17 @@ def split(grid: Grid, seeds: list[Seed], shapes: list[Shape]) -> list[Seed]:
     rows, columns = (CELL * margin + PLAY for margin in FRAME)
     blurred = cv2.GaussianBlur(grid.ink, (0, 0), BLUR)
     page = cv2.copyMakeBorder(blurred, rows, rows, columns, columns, cv2.BORDER_CONSTANT, value=0.0)
-    done: list[Seed] = []
-    left = list(zip(seeds, shapes, strict=True))[::-1]
-    while left:
-        seed, shape = left.pop()
-        near = enclosed(shape.own)
+
+    def parted(seed: Seed, near: Bool[np.ndarray, "P1 P2"]) -> list[Seed]:
         frames = _aligned(page, seed.corners, near)
         side = _two_groups(frames[:, near], np.argwhere(near))
         if side is None:
-            done.append(seed)
-            continue
-        for one in (~side, side):
-            part = np.where(near, np.median(frames[one], axis=0), 0).astype(np.float32)
-            left.append((Seed(seed.corners[one], part), shape))
-    return done
+            return [seed]
+        parts = [np.where(near, np.median(frames[one], axis=0), 0).astype(np.float32) for one in (side, ~side)]
+        return [*parted(Seed(seed.corners[side], parts[0]), near), *parted(Seed(seed.corners[~side], parts[1]), near)]
+
+    pure = side_by_side(lambda one: parted(one[0], enclosed(one[1].own)), zip(seeds, shapes, strict=True))
+    return list(itertools.chain.from_iterable(pure))
 
 
 def enclosed(own: Bool[np.ndarray, "P1 P2"]) -> Bool[np.ndarray, "P1 P2"]:
@@ -71,12 +70,12 @@ def _aligned(
     room = np.stack(pieces)
     shifts = [(i, j) for i in range(2 * PLAY + 1) for j in range(2 * PLAY + 1)]
     moved = np.stack([room[:, i : i + rows : CELL, j : j + columns : CELL] for i, j in shifts])
-    frames = moved[shifts.index((PLAY, PLAY))]
+    cells, number = moved[:, :, near], np.arange(len(corners))
+    length = np.maximum(np.linalg.norm(cells, axis=2), 1e-6)
+    best = np.full(len(corners), shifts.index((PLAY, PLAY)))
     for _ in range(2):
-        usual = np.median(frames, axis=0)[near]
-        fit = moved[:, :, near] @ usual / np.maximum(np.linalg.norm(moved[:, :, near], axis=2), 1e-6)
-        frames = moved[fit.argmax(0), np.arange(len(corners))]
-    return np.asarray(frames)
+        best = (cells @ np.median(cells[best, number], axis=0) / length).argmax(0)
+    return np.asarray(moved[best, number])
 
 
 def _two_groups(cells: Float[np.ndarray, "N K"], places: Int[np.ndarray, "K 2"]) -> Bool[np.ndarray, " N"] | None:

@@ -66,11 +66,9 @@ def terms(theta: Theta, D: tuple[int, int], beta: float = 1.0) -> Terms:
     )
 
 
-def shift_table(P: tuple[int, int], D: tuple[int, int], device: torch.device) -> Int[Tensor, "positions P"]:
-    """Give the flat patch index of every pattern position under every shift x, cyclic in the patch (Eq. 5)."""
-    i1, i2 = (torch.arange(p, device=device) for p in P)
-    x1, x2 = (torch.arange(d, device=device) for d in D)
-    rows = (x1[:, None] + i1[None, :]) % D[0]  # Eq. 5
-    columns = (x2[:, None] + i2[None, :]) % D[1]  # Eq. 5
-    table = rows[:, None, :, None] * D[1] + columns[None, :, None, :]  # [D1, D2, P1, P2]
-    return table.reshape(D[0] * D[1], P[0] * P[1])
+def shifted(P: tuple[int, int], D: tuple[int, int], x: Int[Tensor, " S"]) -> Int[Tensor, "S P"]:
+    """Give the flat patch index of every pattern position under the flat shifts x, cyclic in the patch (Eq. 5)."""
+    i1, i2 = (torch.arange(p, device=x.device) for p in P)
+    rows = (x[:, None] // D[1] + i1) % D[0]  # Eq. 5
+    columns = (x[:, None] % D[1] + i2) % D[1]  # Eq. 5
+    return (rows[:, :, None] * D[1] + columns[:, None, :]).reshape(len(x), P[0] * P[1])

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from unblot.model.likelihood import shift_table
+from unblot.model.likelihood import shifted
 from unblot.model.theta import Theta
 
 DrawBackground = Callable[[int, torch.Generator], Float[Tensor, "count F"]]
@@ -37,7 +37,7 @@ def sample(
     Y = draw_background(N * D[0] * D[1], generator).reshape(N, D[0] * D[1], theta.F)  # Eq. 4, where m = 0
     W, sigma = (p.reshape(theta.C, P1 * P2, theta.F)[c] for p in (theta.W, theta.Phi.sqrt()))
     pattern = W + sigma * torch.randn(W.shape, generator=generator, dtype=W.dtype)  # Eq. 4, where m = 1
-    place = shift_table(theta.P, D, x.device)[x[:, 0] * D[1] + x[:, 1]]  # [N, P]
+    place = shifted(theta.P, D, x[:, 0] * D[1] + x[:, 1])  # [N, P]
     n, i = m.nonzero(as_tuple=True)
     Y[n, place[n, i]] = pattern[n, i]
     return Sample(Y.reshape(N, *D, theta.F), c, x, m.reshape(N, P1, P2))

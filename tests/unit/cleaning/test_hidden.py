@@ -11,6 +11,7 @@ import torch
 from unblot.cleaning.hidden import find_hidden
 from unblot.cleaning.passes import Character
 from unblot.cleaning.whole import find_whole, learn_whole
+from unblot.cleaning.worn import measure
 from unblot.grid import make_grid
 from unblot.ink import ink
 from unblot.model.file import Model
@@ -53,7 +54,7 @@ def looked_at(made: Synthetic, model: Model, known: list[Character], lines: np.n
     grid = make_grid(found, height, torch.device("cpu"))
     size = grid.ink.shape[::-1]
     wide = cv2.resize(cv2.dilate(strokes, np.ones((5, 5), np.uint8)), size, interpolation=cv2.INTER_NEAREST) > 0
-    return find_hidden(wide, grid, model, known)
+    return find_hidden(measure(wide, grid), grid, model, known)
 
 
 def across(box: tuple[int, int, int, int], factor: float) -> np.ndarray:
