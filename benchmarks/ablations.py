@@ -32,11 +32,11 @@ MANY, FREQUENT = 30, 20  # types, examples
 RANDOM = 40  # parts that start classes where they are not chosen
 
 
-def no_contrast(page: Page, reach: int = 0) -> np.ndarray:
+def no_contrast(page: Page, reach: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Give darkness against the page's usual paper, instead of the paper around."""
     lightness = 1 - page.darkness()
     paper = max(float(np.median(lightness)), DARKEST_PAPER)
-    return np.clip(1 - lightness / paper, 0, 1).astype(np.float32)
+    return np.clip(1 - lightness / paper, 0, 1).astype(np.float32), np.full_like(lightness, paper)
 
 
 def random_ones(parts: seeds.Parts) -> tuple[np.ndarray, float]:
@@ -70,7 +70,7 @@ def as_they_are(found: object, shapes: object, worth: object) -> tuple[object, o
 PARTS: dict[str, list[tuple[object, str, object]]] = {
     "all of it": [],
     "seeds chosen by chance": [(seeds, "first_ones", random_ones)],
-    "no contrast: darkness instead of ink": [(scale, "ink", no_contrast)],
+    "no contrast: darkness instead of ink": [(scale, "ink_and_paper", no_contrast)],
     "no lines": [(standing, "find_lines", lambda *_: None), (whole, "find_hidden", lambda *_: [])],
     "all instances teach": [(whole, "sure_ones", everything)],
     "no classes merged, split, joined or dropped": [

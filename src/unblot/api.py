@@ -31,14 +31,17 @@ def as_page(source: Source) -> Page:
 
 def learn(pages: Iterable[Source], *, device: str = "auto", settings: Settings | None = None) -> Model:
     """Learn the characters that repeat on some pages."""
-    return pipeline.learn([as_page(page) for page in pages], settings or Settings(), choose_device(device))
+    settings = settings or Settings()
+    return pipeline.learn([as_page(page) for page in pages], settings, choose_device(device, settings.method))
 
 
 def clean(
     page: Source, model: Model | None = None, *, device: str = "auto", settings: Settings | None = None
 ) -> Result:
     """Clean one page; with a model nothing is learned."""
-    return pipeline.clean([as_page(page)], settings or Settings(), choose_device(device), model)
+    settings = settings or Settings()
+    method = settings.method if model is None else model.method
+    return pipeline.clean([as_page(page)], settings, choose_device(device, method), model)
 
 
 class Cleaner:

@@ -90,9 +90,9 @@ def clean(
     for target in targets:
         check_format(target)
     settings = _settings(method, mode, classes, threshold, seed, paper, _boxes(protect or []))
-    where = choose_device(device)
-    pages = [read_page(path) for path in inputs]
     known = None if model is None else models.load_model(model)
+    where = choose_device(device, method if known is None else known.method)
+    pages = [read_page(path) for path in inputs]
     with _Progress(quiet) as watch:
         result = pipeline.clean(pages, settings, where, known, watch)
     for page, target in zip(result.pages, targets, strict=True):
@@ -137,7 +137,7 @@ def learn(
     from unblot.page import read_page
 
     settings = _settings(method, "repaint", classes, 0.5, seed)
-    where = choose_device(device)
+    where = choose_device(device, method)
     pages = [read_page(path) for path in inputs]
     with _Progress(quiet) as watch:
         model = pipeline.learn(pages, settings, where, watch)
@@ -165,7 +165,8 @@ def detect(
     from unblot.page import read_page
     from unblot.result import write_result
 
-    known = load_model(model, choose_device(device))
+    known = load_model(model)
+    known = known.to(choose_device(device, known.method))
     settings = _settings(known.method, "repaint", "auto", threshold, 0)
     with _Progress(quiet) as watch:
         result = pipeline.detect([read_page(page)], known, settings, watch)
@@ -241,10 +242,10 @@ def reproduce(
     with _Progress(quiet) as watch:
         if name == "artificial":
             table = artificial.reproduce(
-                artificial.choose_setting(small, plain), run, output, choose_device(device), watch
+                artificial.choose_setting(small, plain), run, output, choose_device(device, "patch"), watch
             )
         else:
-            table = documents.reproduce(name, small, plain, run, output, choose_device(device), watch)
+            table = documents.reproduce(name, small, plain, run, output, choose_device(device, "patch"), watch)
     if not quiet:
         typer.echo(table)
         typer.echo(f"figures and tables: {output}")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
 import torch
 
-from unblot import scale
 from unblot.cleaning.alphabet import Lesson, learn_alphabet
 from unblot.cleaning.marks import Box
 from unblot.cleaning.passes import Character, find_characters
@@ -17,11 +15,11 @@ from unblot.cleaning.stamps import settle
 from unblot.cleaning.whole import find_whole, learn_whole
 from unblot.errors import NothingFoundError, UsageError
 from unblot.features import GaborBank
-from unblot.ink import ink
 from unblot.learning.repeats import Schedule
 from unblot.model.file import Model
 from unblot.page import Page
 from unblot.progress import Clock, Progress, Watch, silent
+from unblot.scale import PageInk, ink_as_seen, page_ink
 
 METHODS, MODES = ("page", "patch"), ("restore", "repaint")
 PAPERS = ("keep", "white")
@@ -109,41 +107,38 @@ def clean(
     if not any(found):
         raise NothingFoundError("none of the characters were found; the input is left as it is, nothing was written")
     results = []
-    for number, (page, page_ink, characters) in enumerate(zip(pages, inks, found, strict=True)):
-        results.append(_cleaned(page, page_ink, characters, model, settings))
+    for number, (page, inked, characters) in enumerate(zip(pages, inks, found, strict=True)):
+        results.append(_cleaned(page, inked, characters, model, settings))
         watch(Progress("cleaning", number + 1, len(pages)))
     clock.lap("cleaning")
     return Result(model, results, settings, clock.seconds)
 
 
-def _cleaned(
-    page: Page, page_ink: np.ndarray, characters: list[Character], model: Model, settings: Settings
-) -> PageResult:
+def _cleaned(page: Page, inked: PageInk, characters: list[Character], model: Model, settings: Settings) -> PageResult:
     if settings.mode == "repaint":
-        painted = repaint(page, page_ink, characters, model)
+        painted = repaint(page, inked.ink, characters, model)
         return PageResult(page, characters, protect(painted, page, settings.protected))
-    height = scale.character_height(page_ink) or scale.HEIGHT
-    settled, stamps = settle(page_ink, characters, model)
-    restored = restore(page, settled, stamps, height, settings.paper == "white")
+    settled, stamps = settle(inked.ink, characters, model)
+    restored = restore(page, inked, settled, stamps, settings.paper == "white")
     clean = protect(restored.page, page, settings.protected)
     return PageResult(page, settled, clean, restored.kept, restored.removed)
 
 
-def _inks(pages: list[Page], method: str) -> list[np.ndarray]:
-    return [scale.page_ink(page) if method == "page" else ink(page) for page in pages]
+def _inks(pages: list[Page], method: str) -> list[PageInk]:
+    return [page_ink(page) if method == "page" else ink_as_seen(page) for page in pages]
 
 
-def _learn(inks: list[np.ndarray], settings: Settings, device: torch.device, watch: Watch, clock: Clock) -> Model:
+def _learn(inks: list[PageInk], settings: Settings, device: torch.device, watch: Watch, clock: Clock) -> Model:
     if settings.method == "page":
         model = learn_whole(inks, settings.schedule.classes, settings.threshold, device, watch)
         clock.lap("learning")
         return model
     lesson = Lesson(settings.schedule, settings.bank, settings.threshold, settings.seed)
-    return learn_alphabet(inks, lesson, device, watch, clock)
+    return learn_alphabet([each.ink for each in inks], lesson, device, watch, clock)
 
 
-def _find(inks: list[np.ndarray], model: Model, settings: Settings, watch: Watch) -> list[list[Character]]:
+def _find(inks: list[PageInk], model: Model, settings: Settings, watch: Watch) -> list[list[Character]]:
     truncation, threshold = settings.schedule.truncation, settings.threshold
     if model.method == "page":
-        return [find_whole(page_ink, model, threshold, watch) for page_ink in inks]
-    return [find_characters(page_ink, model, threshold, truncation, watch) for page_ink in inks]
+        return [find_whole(inked, model, threshold, watch) for inked in inks]
+    return [find_characters(inked.ink, model, threshold, truncation, watch) for inked in inks]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import cv2
 import numpy as np
 from jaxtyping import Float
 
-from unblot.ink import REACH, ink
+from unblot.ink import REACH, ink_and_paper
 from unblot.page import Page
 
 HEIGHT = 48.0  # pixels that characters are high on a scaled page
@@ -20,13 +22,36 @@ STRONG, FAINTEST = 0.75, 0.2  # ink that most pages have, and that a page must h
 STROKE = 0.55  # of a character's height: a stroke that thick still is ink
 
 
-def page_ink(page: Page) -> Float[np.ndarray, "H W"]:
+@dataclass(frozen=True)
+class PageInk:
+    """A page's ink as it is read, and as it is seen; how light the paper around it is; how high its characters are.
+
+    Where all ink is pale, what is read is stronger than what is seen. The height is None where nothing looks like
+    characters.
+    """
+
+    ink: Float[np.ndarray, "H W"]
+    seen: Float[np.ndarray, "H W"]
+    paper: Float[np.ndarray, "H W"]
+    height: float | None
+
+
+def page_ink(page: Page) -> PageInk:
     """Give the page's ink; where characters are large, wider strokes count as ink, where all is pale, pale ink."""
-    found = strengthened(ink(page))
+    seen, paper = ink_and_paper(page)
+    found = strengthened(seen)
     height = character_height(found)
-    if height is None or reach_for(height) == REACH:
-        return found
-    return strengthened(ink(page, reach_for(height)))
+    if height is not None and reach_for(height) != REACH:
+        seen, paper = ink_and_paper(page, reach_for(height))
+        found = strengthened(seen)
+        height = character_height(found)
+    return PageInk(found, seen, paper, height)
+
+
+def ink_as_seen(page: Page) -> PageInk:
+    """Give the page's ink as it is seen, whatever its scale and its strength."""
+    seen, paper = ink_and_paper(page)
+    return PageInk(seen, seen, paper, character_height(seen))
 
 
 def strengthened(found: Float[np.ndarray, "H W"]) -> Float[np.ndarray, "H W"]:

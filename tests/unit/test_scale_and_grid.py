@@ -41,7 +41,7 @@ def test_thick_strokes_of_large_characters_are_ink():
     for top in range(100, 1500, 300):
         for left in range(100, 1500, 200):
             pixels[top : top + 150, left : left + 45] = 10
-    assert page_ink(Page(pixels))[175, 122] > 0.9
+    assert page_ink(Page(pixels)).ink[175, 122] > 0.9
 
 
 def test_boxes_of_the_grid_lie_where_the_ink_is():

@@ -17,9 +17,9 @@ from unblot.cleaning.marks import FAINT, HALO, INKED, Box, tell_marks
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import SURE
 from unblot.cleaning.stamps import Stamp, placed
-from unblot.ink import ink_and_paper
+from unblot.inference.kernels_close import grain_beside
 from unblot.page import Page
-from unblot.scale import reach_for
+from unblot.scale import HEIGHT, PageInk
 
 AGREES = 0.25  # ink by which an instance may differ from its class's picture
 SUBPIXEL = 0.7  # pixels that a picture is moved, at most
@@ -64,11 +64,11 @@ def protect(cleaned: Page, page: Page, boxes: Sequence[Box]) -> Page:
     return replace(cleaned, pixels=pixels)
 
 
-def restore(page: Page, found: list[Character], stamps: dict[int, Stamp], height: float, white: bool) -> Restored:
+def restore(page: Page, inked: PageInk, found: list[Character], stamps: dict[int, Stamp], white: bool) -> Restored:
     """Give a page back without its dirt, on its own paper or on white."""
     dark = page.light_on_dark()
     pixels = 255 - page.pixels if dark else page.pixels
-    ink, paper = ink_and_paper(page, reach_for(height))
+    ink, paper, height = inked.seen, inked.paper, inked.height or HEIGHT
     hidden = paper < DARK
     own, certain, painted = _characters(ink, hidden, found, stamps)
     marks = tell_marks(ink, own, certain, hidden, [each.box for each in found], height)
@@ -168,16 +168,11 @@ def _grain(
 ) -> Float[np.ndarray, "N D"]:
     """Give the paper's grain for the pixels that change: that of clean paper a few lines further on."""
     clean = cv2.dilate((changed | inked).astype(np.uint8), np.ones((2 * HALO + 1, 2 * HALO + 1), np.uint8)) == 0
-    flat, values, usual = clean.ravel(), pixels.reshape(clean.size, -1), tone.reshape(clean.size, -1)
-    wanted = np.flatnonzero(changed)
-    grain, left = np.zeros((len(wanted), tone.shape[2]), np.float32), np.arange(len(wanted))
-    for turn in range(1, TURNS + 1):
-        step = round(turn * FURTHER * height) * pixels.shape[1] + round(turn * ASIDE * height)
-        there = (wanted[left] + step) % clean.size
-        found = flat[there]
-        at = there[found]
-        grain[left[found]] = values[at] / np.float32(255) - usual[at]
-        left = left[~found]
+    wanted, turns = np.flatnonzero(changed), np.arange(1, TURNS + 1)
+    steps = np.rint(turns * FURTHER * height) * pixels.shape[1] + np.rint(turns * ASIDE * height)
+    grain = np.zeros((len(wanted), tone.shape[2]), np.float32)
+    values, usual = (v.reshape(clean.size, -1) for v in (pixels, tone))
+    grain_beside(values, usual, clean.ravel(), wanted, steps.astype(np.int64), grain)
     return grain
 
 

@@ -50,7 +50,7 @@ from unblot.learning.windows import (
 from unblot.model.file import Model
 from unblot.model.theta import Theta
 from unblot.progress import Progress, Watch
-from unblot.scale import HEIGHT, character_height, scale_factor, scaled
+from unblot.scale import HEIGHT, PageInk, scale_factor, scaled
 
 ROUNDS = 3  # the second where the first has split classes or left some of broken type, the third after such a second
 LEAST_PROBABILITY = 0.1  # of a character: hardly any with less is one
@@ -69,13 +69,13 @@ class Type:
 
 
 def learn_whole(
-    inks: list[Float[np.ndarray, "_ _"]],
+    inks: list[PageInk],
     most: int | None,
     threshold: float,
     device: torch.device,
     watch: Watch,
 ) -> Model:
-    """Learn the characters that repeat on pages, given as their ink; `most` classes, if that is given."""
+    """Learn the characters that repeat on pages; `most` classes, if that is given."""
     grid, height = _all_pages(inks, device)
     watch(Progress("features", 1, 1))
     words = find_joined(grid.ink, find_components(grid.ink, LEVELS[0]))
@@ -121,15 +121,15 @@ def learn_whole(
     )
 
 
-def find_whole(found_ink: Float[np.ndarray, "H W"], model: Model, threshold: float, watch: Watch) -> list[Character]:
+def find_whole(inked: PageInk, model: Model, threshold: float, watch: Watch) -> list[Character]:
     """Find a model's characters on a page, as cells show them and then close up; worn type is read once more."""
     assert isinstance(model.bank, InkCells)
-    height = character_height(found_ink) or model.bank.height
+    height = inked.height or model.bank.height
     device = model.theta.W.device
-    grid = make_grid(found_ink, height, device, model.bank.strength)
-    detail, tall = scaled(found_ink, grid.factor), height * grid.factor
+    grid = make_grid(inked.ink, height, device, model.bank.strength)
+    detail, tall = scaled(inked.ink, grid.factor), height * grid.factor
     found, strokes, clear = _first_look(grid, detail, tall, model, threshold, watch)
-    plain = make_grid(found_ink, height, device) if model.bank.strength > 1 else grid
+    plain = make_grid(inked.ink, height, device) if model.bank.strength > 1 else grid
     measured = measure(strokes, plain)
     again = None if clear else read_worn(measured, plain, model, found)
     if again is not None:
@@ -212,20 +212,17 @@ def _alike(detail: Float[np.ndarray, "H W"], tall: float, model: Model, found: l
     ]
 
 
-def _all_pages(inks: list[Float[np.ndarray, "_ _"]], device: torch.device) -> tuple[Grid, float]:
+def _all_pages(inks: list[PageInk], device: torch.device) -> tuple[Grid, float]:
     """Lay one grid over all pages, one below the other, each at the scale of its characters."""
-    heights = [character_height(each) for each in inks]
-    known = [height for height in heights if height is not None]
+    known = [(each.ink, each.height) for each in inks if each.height is not None]
     if not known:
         raise NothingFoundError(f"there is no ink on the page; {NOTHING}")
     if len(inks) == 1:
-        return make_grid(inks[0], known[0], device), known[0]
-    pages = [
-        scaled(each, scale_factor(height)) for each, height in zip(inks, heights, strict=True) if height is not None
-    ]
+        return make_grid(*known[0], device), known[0][1]
+    pages = [scaled(found, scale_factor(height)) for found, height in known]
     width = max(page.shape[1] for page in pages)
     joined = np.concatenate([np.pad(page, ((0, GAP), (0, width - page.shape[1]))) for page in pages])
-    return make_grid(joined, HEIGHT, device), float(np.median(known))
+    return make_grid(joined, HEIGHT, device), float(np.median([height for _, height in known]))
 
 
 def _whole_parts(grid: Grid, log_H: Float[Tensor, "G1 G2"], seeds: list[Seed], type_: Type) -> list[Seed]:

@@ -1,4 +1,4 @@
-"""The inner loop of looking closely, compiled by numba: what each pixel says for a reading, against paper."""
+"""The inner loops over single pixels, compiled by numba: what each says for a reading, and what grain paper has."""
 
 from __future__ import annotations
 
@@ -31,3 +31,19 @@ def pixel_odds(ink, struck, own, usual, spread, paper, top, left, more, darkened
                 odds[i, j] = math.log(density) - paper[int(on_stroke), int(np.rint(levels * y))]
                 total += odds[i, j]
     return total
+
+
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def grain_beside(values, usual, clean, wanted, steps, grain):
+    """Give each wanted pixel what a clean one differs by from the paper's usual tone, the first of some steps on.
+
+    Steps count pixels from left to right and line after line; behind the last comes the first. Where no step leads to
+    a clean pixel, there is no grain.
+    """
+    for k in numba.prange(len(wanted)):
+        for step in steps:
+            there = (wanted[k] + step) % len(clean)
+            if clean[there]:
+                for d in range(values.shape[1]):
+                    grain[k, d] = values[there, d] / np.float32(255) - usual[there, d]
+                break

@@ -17,7 +17,7 @@ from unblot.ink import ink
 from unblot.model.file import Model
 from unblot.page import Page
 from unblot.progress import silent
-from unblot.scale import HEIGHT, character_height
+from unblot.scale import HEIGHT, page_ink
 from unblot.synth.make import Recipe, Synthetic, make
 
 STROKE = 7  # pixels
@@ -30,15 +30,15 @@ def made() -> Synthetic:
 
 @pytest.fixture(scope="module")
 def model(made: Synthetic) -> Model:
-    return learn_whole([ink(made.dirty)], None, 0.5, torch.device("cpu"), silent)
+    return learn_whole([page_ink(made.dirty)], None, 0.5, torch.device("cpu"), silent)
 
 
 @pytest.fixture(scope="module")
 def known(made: Synthetic, model: Model) -> list[Character]:
-    height = character_height(ink(made.dirty))
+    height = page_ink(made.dirty).height
     assert height is not None
     factor = HEIGHT / height
-    on_page = find_whole(ink(made.dirty), model, 0.5, silent)
+    on_page = find_whole(page_ink(made.dirty), model, 0.5, silent)
     return [replace(each, box=tuple(round(side * factor) for side in each.box)) for each in on_page]  # type: ignore[arg-type]
 
 
@@ -49,7 +49,7 @@ def looked_at(made: Synthetic, model: Model, known: list[Character], lines: np.n
         cv2.line(strokes, (x0, y0), (x1, y1), 1, STROKE)
     pixels[strokes > 0] = np.minimum(pixels[strokes > 0], 40)
     found = ink(Page(pixels))
-    height = character_height(ink(made.dirty))
+    height = page_ink(made.dirty).height
     assert height is not None
     grid = make_grid(found, height, torch.device("cpu"))
     size = grid.ink.shape[::-1]
@@ -65,7 +65,7 @@ def across(box: tuple[int, int, int, int], factor: float) -> np.ndarray:
 
 
 def test_what_strokes_leave_of_a_character_is_enough(made, model, known):
-    height = character_height(ink(made.dirty))
+    height = page_ink(made.dirty).height
     inner = [k for k in range(1, len(known) - 1) if 200 < known[k].box[0] < 900][::7]
     for k in inner:
         missing = known[k]

@@ -7,7 +7,9 @@ import pytest
 from unblot.cleaning.passes import Character
 from unblot.cleaning.restore import protect, restore
 from unblot.cleaning.stamps import Stamp
+from unblot.ink import ink_and_paper
 from unblot.page import Page
+from unblot.scale import PageInk
 
 SEAM = 3
 LETTER = np.zeros((46, 36), np.float32)
@@ -31,7 +33,12 @@ FOUND = [Character(0, 0, (left, top, left + 30, top + 40), 0.95, 0.99, None, 1) 
 
 def restored(pixels: np.ndarray, found: list[Character] = FOUND, white: bool = False, full: float = 0.9):
     stamp = Stamp(STAMP.own, full * LETTER, full * LETTER, SEAM)
-    return restore(Page(pixels), found, {0: stamp}, 40.0, white)
+    return restore(Page(pixels), inked(pixels), found, {0: stamp}, white)
+
+
+def inked(pixels: np.ndarray) -> PageInk:
+    seen, paper = ink_and_paper(Page(pixels))
+    return PageInk(seen, seen, paper, 40.0)
 
 
 def test_a_clean_page_goes_through_untouched():
@@ -92,7 +99,7 @@ def test_what_a_blot_hides_is_painted_between_pixels():
     truth = np.rint(PAPER * (1 - ink)).astype(np.uint8)
     blotted, (top, left) = truth.copy(), PLACES[1]
     blotted[60:118, 100:170] = 18
-    result = restore(Page(blotted), FOUND, {0: stamp}, 40.0, False).page.pixels
+    result = restore(Page(blotted), inked(blotted), FOUND, {0: stamp}, False).page.pixels
     stem = np.s_[top + 3 : top + 15, left - 3 : left + 14]  # hidden
 
     def middle(pixels: np.ndarray) -> float:

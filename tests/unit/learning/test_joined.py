@@ -13,6 +13,7 @@ from unblot.errors import NothingFoundError
 from unblot.learning.joined import find_joined
 from unblot.learning.parts import Components, find_components
 from unblot.progress import silent
+from unblot.scale import PageInk, character_height
 
 WIDTH, LINE, LETTERS = 44, 6, "rbtd"
 
@@ -69,6 +70,10 @@ def word_page() -> tuple[np.ndarray, Components, list[tuple[str, int, int]]]:
     return page, find_components(page, 0.4), truth
 
 
+def inked(page: np.ndarray) -> PageInk:
+    return PageInk(page, page, np.ones_like(page), character_height(page))
+
+
 def test_letters_that_stand_apart_and_handwriting_are_no_joined_writing():
     page = written(apart=True)[0]
     assert find_joined(page, find_components(page, 0.4)) is None
@@ -76,7 +81,7 @@ def test_letters_that_stand_apart_and_handwriting_are_no_joined_writing():
     page = handwritten()
     assert find_joined(page, find_components(page, 0.4)) is None
     with pytest.raises(NothingFoundError):
-        learn_whole([page], None, 0.5, torch.device("cpu"), silent)
+        learn_whole([inked(page)], None, 0.5, torch.device("cpu"), silent)
 
 
 def test_every_letter_is_one_part_with_its_second_piece_and_its_dot(word_page):
@@ -96,8 +101,8 @@ def test_every_letter_is_one_part_with_its_second_piece_and_its_dot(word_page):
 
 def test_a_page_of_joined_writing_is_read(word_page):
     page, _, truth = word_page
-    model = learn_whole([page], None, 0.5, torch.device("cpu"), silent)
-    found = find_whole(page, model, 0.5, silent)
+    model = learn_whole([inked(page)], None, 0.5, torch.device("cpu"), silent)
+    found = find_whole(inked(page), model, 0.5, silent)
     assert len(LETTERS) == model.theta.C
     assert len(found) == pytest.approx(len(truth), rel=0.03)
     read = {}
