@@ -85,7 +85,7 @@ def make_grid(found: Float[np.ndarray, "H W"], height: float, device: torch.devi
 
 def strengthened(grid: Grid, strength: float) -> Grid:
     """Make the ink of a grid stronger."""
-    return _laid(stronger(grid.ink, strength), grid.factor, grid.cells.device)
+    return grid if strength == 1 else _laid(stronger(grid.ink, strength), grid.factor, grid.cells.device)
 
 
 def stronger(ink: Float[np.ndarray, "H W"], strength: float) -> Float[np.ndarray, "H W"]:

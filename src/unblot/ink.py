@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from jaxtyping import Float
 
-from unblot.page import Page
+from unblot.page import Page, darkness
 from unblot.strips import in_strips
 
 REACH = 31  # pixels: wider than a pen's stroke, narrower than a spot
@@ -33,14 +33,18 @@ def ink(page: Page, reach: int = REACH) -> Float[np.ndarray, "H W"]:
 
 def ink_and_paper(page: Page, reach: int = REACH) -> tuple[Float[np.ndarray, "H W"], Float[np.ndarray, "H W"]]:
     """Give the ink, and how light the paper around it is, stains included."""
+    reverse = page.light_on_dark()
 
-    def of_strip(darkness: Float[np.ndarray, "h W"]) -> tuple[np.ndarray, np.ndarray]:
-        lightness = 1 - darkness
+    def of_strip(pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        dark = darkness(pixels, reverse)
+        lightness = np.subtract(1, dark, out=dark)
         smooth = cv2.GaussianBlur(lightness, (0, 0), GRAIN)
         paper = cv2.morphologyEx(smooth, cv2.MORPH_CLOSE, np.ones((reach, reach), np.uint8))
-        paper = np.maximum(cv2.GaussianBlur(paper, (0, 0), SOFTNESS), DARKEST_PAPER)
+        paper = cv2.GaussianBlur(paper, (0, 0), SOFTNESS)
+        np.maximum(paper, DARKEST_PAPER, out=paper)
         lightness /= paper
-        return np.clip(1 - lightness, 0, 1), paper
+        ink = np.subtract(1, lightness, out=lightness)
+        return np.clip(ink, 0, 1, out=ink), paper
 
-    ink, paper = in_strips(of_strip, page.darkness(), reach + round(TAILS * (GRAIN + SOFTNESS)) + 2)
+    ink, paper = in_strips(of_strip, page.pixels, reach + round(TAILS * (GRAIN + SOFTNESS)) + 2)
     return ink, paper

@@ -47,8 +47,13 @@ class Page:
 
     def darkness(self) -> Float[np.ndarray, "H W"]:
         """Give 0 for paper and 1 for ink, whichever of the two is the lighter."""
-        grey = self.grey()
-        return grey if self.light_on_dark() else 1 - grey
+        return darkness(self.pixels, self.light_on_dark())
+
+
+def darkness(pixels: np.ndarray, light_on_dark: bool) -> Float[np.ndarray, "H W"]:
+    """Give 0 for paper and 1 for ink, in some rows of a page of which it is known which of the two is the lighter."""
+    grey = _lightness(pixels)
+    return grey if light_on_dark else np.subtract(1, grey, out=grey)
 
 
 def _lightness(pixels: np.ndarray) -> Float[np.ndarray, "H W"]:

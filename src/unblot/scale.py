@@ -56,7 +56,7 @@ def ink_as_seen(page: Page) -> PageInk:
 
 def strengthened(found: Float[np.ndarray, "H W"]) -> Float[np.ndarray, "H W"]:
     """Bring pale ink to the strength of other pages'."""
-    level, _ = cv2.threshold(np.rint(255 * found).astype(np.uint8), 0, 255, cv2.THRESH_OTSU)
+    level, _ = cv2.threshold(cv2.convertScaleAbs(found, alpha=255), 0, 255, cv2.THRESH_OTSU)
     inked = found[found > level / 255]
     usual = float(np.median(inked)) if len(inked) else 1.0
     return found if usual >= STRONG else np.minimum(found * (STRONG / max(usual, FAINTEST)), 1).astype(np.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 
 import numpy as np
 
@@ -22,10 +23,18 @@ def in_strips(
     count = max(1, min(processors(), len(page) // LEAST_ROWS))
     ends = np.linspace(0, len(page), count + 1).astype(int).tolist()
 
-    def strip(k: int) -> tuple[np.ndarray, ...]:
+    maps: list[np.ndarray] = []
+    one_at_a_time = Lock()
+
+    def strip(k: int) -> None:
         first, last = ends[k], ends[k + 1]
         above = min(first, reach)
         found = work(page[first - above : last + reach])
-        return tuple(each[above : above + last - first] for each in found)
+        with one_at_a_time:
+            if not maps:
+                maps.extend(np.empty((len(page), *each.shape[1:]), each.dtype) for each in found)
+        for whole, each in zip(maps, found, strict=True):
+            whole[first:last] = each[above : above + last - first]
 
-    return tuple(map(np.concatenate, zip(*side_by_side(strip, range(count)), strict=True)))
+    side_by_side(strip, range(count))
+    return tuple(maps)

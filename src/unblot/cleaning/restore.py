@@ -177,8 +177,8 @@ def _grain(
 
 
 def _mean(tone: Float[np.ndarray, "H W D"]) -> Float[np.ndarray, "H W"]:
-    """Give the mean of a few channels, one map after the other."""
-    return np.asarray(sum(tone[..., d] for d in range(tone.shape[2])) / tone.shape[2])
+    """Give the mean of a few channels."""
+    return np.asarray(cv2.transform(tone, np.full((1, tone.shape[2]), 1 / tone.shape[2], np.float32)))
 
 
 def _full_ink(ink: Float[np.ndarray, "H W"], height: float) -> tuple[Float[np.ndarray, "h w"], float]:
@@ -219,4 +219,4 @@ def _tone(pixels: np.ndarray, height: float) -> Float[np.ndarray, "H W D"]:
         cv2.resize(np.ascontiguousarray(coarse[..., d]), shape, interpolation=cv2.INTER_LINEAR)
         for d in range(coarse.shape[2])
     ]
-    return np.stack(wide, 2)[: values.shape[0], : values.shape[1]]
+    return np.stack([each[: values.shape[0], : values.shape[1]] for each in wide], 2)

@@ -29,7 +29,7 @@ from unblot.grid import FRAME, Grid, InkCells, make_grid, strengthened
 from unblot.learning.joined import find_joined
 from unblot.learning.merging import merge
 from unblot.learning.parts import find_components
-from unblot.learning.seeds import LEAST_SAME, LEVELS, TAKEN, Seed, best_level, find_seeds, seeds_of, strength_at
+from unblot.learning.seeds import LEAST_SAME, LEVELS, TAKEN, Seed, best_components, find_seeds, seeds_of, strength_at
 from unblot.learning.splitting import split
 from unblot.learning.windows import (
     PRINTED,
@@ -78,13 +78,14 @@ def learn_whole(
     """Learn the characters that repeat on pages; `most` classes, if that is given."""
     grid, height = _all_pages(inks, device)
     watch(Progress("features", 1, 1))
-    words = find_joined(grid.ink, find_components(grid.ink, LEVELS[0]))
-    level = best_level(grid) if words is None else LEVELS[0]
-    strength, type_ = strength_at(level), Type(words is not None, level < LEVELS[0])
+    components = find_components(grid.ink, LEVELS[0])
+    words = find_joined(grid.ink, components)
+    components = best_components(grid, components) if words is None else components
+    strength, type_ = strength_at(components.level), Type(words is not None, components.level < LEVELS[0])
     plain, grid = grid, strengthened(grid, strength)
     background = page_background(grid)
     log_H = background.log_prob(grid.cells)
-    seeds = seeds_of(grid, words) if words is not None else _whole_parts(grid, log_H, find_seeds(grid, level), type_)
+    seeds = _whole_parts(grid, log_H, find_seeds(grid, components), type_) if words is None else seeds_of(grid, words)
     if not seeds:
         raise NothingFoundError(f"nothing on the page repeats; {NOTHING}")
     watch(Progress("learning", 1, ROUNDS + 2, f"{len(seeds)} shapes that repeat"))
@@ -96,7 +97,7 @@ def learn_whole(
         seeds = taught if type_.joined else split(grid, taught, taught_shapes)
         if again == 0 and type_.broken:
             taken = _taken(grid, found, shapes)
-            seeds += find_seeds(grid, level, taken)
+            seeds += find_seeds(grid, components, taken)
         if len(seeds) == len(taught):
             break
     again_taught = None

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial import cKDTree
 
-from unblot.grid import BLUR, CELL, FRAME
+from unblot.grid import BLUR, CELL, FRAME, stronger
 from unblot.scale import HEIGHT
 
 INKED = 0.3  # of a cell
@@ -58,14 +58,15 @@ class Parts:
 class Components:
     """Connected components of the ink above a level: each pixel's, 0 for none, and OpenCV's statistics of each."""
 
+    level: float
     label: Int[np.ndarray, "H W"]
     stats: Int[np.ndarray, "K 5"]
 
 
 def find_components(ink: Float[np.ndarray, "H W"], level: float) -> Components:
     """Find the connected components where the ink is above a level."""
-    _, label, stats, _ = cv2.connectedComponentsWithStats((ink > level).astype(np.uint8))
-    return Components(label, stats)
+    _, label, stats, _ = cv2.connectedComponentsWithStats((ink > level).view(np.uint8))
+    return Components(level, label, stats)
 
 
 def find_parts(ink: Float[np.ndarray, "H W"], components: Components, wide: bool = False) -> Parts:
@@ -90,9 +91,11 @@ def find_places(components: Components, wide: bool = False) -> list[Place]:
     return places
 
 
-def draw_parts(ink: Float[np.ndarray, "H W"], labels: Int[np.ndarray, "H W"], places: list[Place]) -> Parts:
-    """Draw the parts at some places."""
-    alone = [_alone(ink, labels, members, box) for members, box in places]
+def draw_parts(
+    ink: Float[np.ndarray, "H W"], labels: Int[np.ndarray, "H W"], places: list[Place], strength: float = 1.0
+) -> Parts:
+    """Draw the parts at some places, the ink made stronger by a factor."""
+    alone = [_alone(ink, labels, members, box, strength) for members, box in places]
     boxes = np.array([box for _, box in places], int)
     return Parts(boxes.reshape(-1, 4), np.array(alone, np.float32).reshape(-1, *FRAME))
 
@@ -146,7 +149,9 @@ def _twins(stats: Int[np.ndarray, "M 5"], owner: Int[np.ndarray, " M"]) -> Int[n
     return twins
 
 
-def _alone(ink: np.ndarray, labels: np.ndarray, members: np.ndarray, place: tuple[int, int, int, int]) -> np.ndarray:
+def _alone(
+    ink: np.ndarray, labels: np.ndarray, members: np.ndarray, place: tuple[int, int, int, int], strength: float
+) -> np.ndarray:
     """Draw parts in the middle of an empty frame."""
     top, left, bottom, right = place
     shape = (FRAME[0] * CELL, FRAME[1] * CELL)
@@ -157,5 +162,5 @@ def _alone(ink: np.ndarray, labels: np.ndarray, members: np.ndarray, place: tupl
     own = (around == 0) | (np.isin(around, members) if len(members) > 1 else around == members[0])
     picture = np.zeros(shape, np.float32)
     inner = picture[rows.start - y : rows.stop - y, columns.start - x : columns.stop - x]
-    inner[:] = np.where(own, ink[rows, columns], 0)
+    inner[:] = np.where(own, stronger(ink[rows, columns], strength), 0)
     return np.asarray(cv2.GaussianBlur(picture, (0, 0), BLUR)[::CELL, ::CELL])

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 
-from unblot.grid import CELL, FRAME, Grid, stronger
+from unblot.grid import CELL, FRAME, Grid
 from unblot.learning.alike import ALIKE, LEAST_PARTS, correlate, evenly, first_ones, repeating_area
-from unblot.learning.parts import INKED, Parts, draw_parts, find_components, find_parts, find_places
+from unblot.learning.parts import INKED, Components, Parts, draw_parts, find_components, find_parts, find_places
 from unblot.learning.windows import PRINTED, SPECK, alone, around_small
 
 LEVELS = (0.4, 0.2, 0.12, 0.07)  # of ink
@@ -34,13 +34,12 @@ class Seed:
     part: Float[np.ndarray, "P1 P2"]
 
 
-def find_seeds(grid: Grid, level: float = LEVELS[0], taken: Bool[np.ndarray, "G1 G2"] | None = None) -> list[Seed]:
-    """Find the parts of the ink that repeat, the grid being as strong as it takes for ink of a level to count.
+def find_seeds(grid: Grid, components: Components, taken: Bool[np.ndarray, "G1 G2"] | None = None) -> list[Seed]:
+    """Find the parts of the ink that repeat, the grid being as strong as it takes for ink of their level to count.
 
     Where some of the grid is taken, parts whose ink lies there start nothing, nor do crumbs. Wide parts, most of which
     are letters that touch, are looked at on their own: an m repeats nevertheless.
     """
-    components = find_components(grid.ink, strength_at(level) * level)
 
     def repeating(wide: bool) -> list[Seed]:
         parts = find_parts(grid.ink, components, wide)
@@ -87,24 +86,28 @@ def _crumbs(parts: Parts, grid: Grid) -> Bool[np.ndarray, " M"]:
     return np.asarray(faint | ~np.array(stands, bool))
 
 
-def best_level(grid: Grid) -> float:
-    """Choose how faint the ink may be that holds a part together.
+def best_components(grid: Grid, usual: Components) -> Components:
+    """Choose how faint the ink may be that holds a part together, `usual` being what that of the first level holds.
 
     The best level is where the parts that are like others cover most of the page: a whole letter covers more than its
     pieces, and two letters that faint dirt joins are like no others. Where fainter ink joins no parts, nothing is
     broken: thin strokes cover more when they are stronger, and that is all.
     """
-    covered, count = {}, {}
-    for level in LEVELS:
-        strength = strength_at(level)
-        ink = stronger(grid.ink, strength)
-        components = find_components(ink, strength * level)
+
+    def looked_at(components: Components) -> tuple[float, int]:
         places = find_places(components)
-        parts = draw_parts(ink, components.label, [places[k] for k in evenly(len(places), FEW)])
-        covered[level], count[level] = repeating_area(parts, len(places)), len(places)
-    best = max(LEVELS, key=lambda level: covered[level])
-    broken = covered[best] > FAINT * covered[LEVELS[0]] and count[best] < JOINED * count[LEVELS[0]]
-    return best if broken else LEVELS[0]
+        some = [places[k] for k in evenly(len(places), FEW)]
+        parts = draw_parts(grid.ink, components.label, some, strength_at(components.level))
+        return repeating_area(parts, len(places)), len(places)
+
+    covered, count = looked_at(usual)
+    best, most, left = usual, covered, count
+    for level in LEVELS[1:]:
+        components = find_components(grid.ink, level)
+        area, number = looked_at(components)
+        if area > most:
+            best, most, left = components, area, number
+    return best if most > FAINT * covered and left < JOINED * count else usual
 
 
 def strength_at(level: float) -> float:

@@ -9,11 +9,19 @@ import torch
 
 from unblot.grid import FRAME, Grid, make_grid
 from unblot.learning.parts import find_components, find_parts
-from unblot.learning.seeds import LEVELS, Seed, best_level, find_seeds, strength_at
+from unblot.learning.seeds import LEVELS, Seed, best_components, find_seeds, strength_at
 from unblot.learning.splitting import _two_groups, split
 from unblot.learning.windows import Shape
 
 PLACES = [(top, left) for top in range(60, 1000, 90) for left in range(60, 1000, 80)]
+
+
+def seeds_on(grid: Grid, level: float = LEVELS[0], taken: np.ndarray | None = None) -> list[Seed]:
+    return find_seeds(grid, find_components(grid.ink, level), taken)
+
+
+def level_of(grid: Grid) -> float:
+    return best_components(grid, find_components(grid.ink, LEVELS[0])).level
 
 
 def arch(page: np.ndarray, top: int, left: int, hairline: float, upside_down: bool = False) -> None:
@@ -36,7 +44,7 @@ def laid_out(hairline: float, upside_down: list[bool]) -> Grid:
 def test_faint_hairlines_hold_letters_together_where_that_makes_them_repeat():
     upright = [False] * len(PLACES)
     faint = laid_out(0.2, upright)
-    level = best_level(faint)
+    level = level_of(faint)
     assert level < 0.2
     widths = {
         name: find_parts(faint.ink, find_components(faint.ink, at)).box
@@ -56,13 +64,13 @@ def test_faint_smears_that_join_letters_by_chance_do_not_count():
         start, end = (top, left), (top + int(rng.integers(-60, 60)), left + int(rng.integers(40, 120)))
         smear = cv2.line(np.zeros_like(page), start[::-1], end[::-1], 0.25, int(rng.integers(4, 12)))
         page = np.maximum(page, smear)
-    assert best_level(make_grid(page, 48.0, torch.device("cpu"))) == LEVELS[0]
+    assert level_of(make_grid(page, 48.0, torch.device("cpu"))) == LEVELS[0]
 
 
 def test_a_class_of_two_letters_is_split_and_a_class_of_one_is_not():
     turned = [k % 3 == 0 for k in range(len(PLACES))]
     grid = laid_out(0.7, turned)
-    seeds = find_seeds(grid)
+    seeds = seeds_on(grid)
     corners = np.concatenate([seed.corners for seed in seeds])
     whole = np.median([seed.part for seed in seeds], axis=0)
     shape = Shape(whole > 0.3, (0, 0, FRAME[1], FRAME[0]))

@@ -27,6 +27,10 @@ from unblot.model.theta import Theta
 PLACES = [(top, left) for top in range(60, 700, 110) for left in range(60, 800, 90)]
 
 
+def seeds_on(grid: Grid, level: float = LEVELS[0], taken: np.ndarray | None = None) -> list[Seed]:
+    return find_seeds(grid, find_components(grid.ink, level), taken)
+
+
 def dotted(page: np.ndarray, top: int, left: int) -> None:
     page[top + 16 : top + 48, left + 10 : left + 18] = 1
     page[top : top + 8, left + 10 : left + 18] = 1
@@ -46,7 +50,7 @@ def grid() -> Grid:
 
 
 def test_both_letters_start_a_class_and_the_dot_comes_with_its_stem(grid):
-    seeds = find_seeds(grid)
+    seeds = seeds_on(grid)
     assert len(seeds) == 2
     heights = sorted(int(np.ptp(np.nonzero((seed.part > 0.5).any(1))[0])) + 1 for seed in seeds)
     assert heights == [pytest.approx(20, abs=2), pytest.approx(24, abs=2)]
@@ -66,13 +70,13 @@ def test_two_small_strokes_even_and_close_side_by_side_are_one_part(gap, down, w
 
 
 def test_parts_that_are_taken_start_nothing(grid):
-    rings = max(find_seeds(grid), key=lambda seed: int(np.ptp(np.nonzero((seed.part > 0.5).any(0))[0])))
+    rings = max(seeds_on(grid), key=lambda seed: int(np.ptp(np.nonzero((seed.part > 0.5).any(0))[0])))
     taken = np.zeros(grid.shape, bool)
     for row, column in rings.corners:
         taken[row : row + FRAME[0], column : column + FRAME[1]] |= rings.part > 0.2
-    (left,) = find_seeds(grid, taken=taken)
+    (left,) = seeds_on(grid, taken=taken)
     assert np.abs(left.corners[:, None] - rings.corners[None]).max(2).min() > 10
-    assert find_seeds(grid, taken=np.ones(grid.shape, bool)) == []
+    assert seeds_on(grid, taken=np.ones(grid.shape, bool)) == []
 
 
 def test_of_what_is_left_crumbs_of_letters_and_faint_spots_start_nothing():
@@ -86,19 +90,19 @@ def test_of_what_is_left_crumbs_of_letters_and_faint_spots_start_nothing():
         else:
             cv2.circle(page, (left + 70, top + 28), 4, 0.2, -1)
     grid = make_grid(page, 48.0, torch.device("cpu"))
-    (rings,) = (seed for seed in find_seeds(grid) if np.ptp(np.nonzero((seed.part > 0.5).any(0))[0]) > 10)
+    (rings,) = (seed for seed in seeds_on(grid) if np.ptp(np.nonzero((seed.part > 0.5).any(0))[0]) > 10)
     taken = np.zeros(grid.shape, bool)
     for row, column in rings.corners:
         taken[row : row + FRAME[0], column : column + FRAME[1]] |= rings.part > 0.2
-    (dots,) = find_seeds(grid, LEVELS[1], taken)
+    (dots,) = seeds_on(grid, LEVELS[1], taken)
     assert len(dots.corners) == sum(number % 3 == 1 for number in range(len(PLACES)))
 
 
 def test_no_ink_and_nothing_that_repeats_start_nothing():
     blank = np.zeros((300, 300), np.float32)
-    assert find_seeds(make_grid(blank, 48.0, torch.device("cpu"))) == []
+    assert seeds_on(make_grid(blank, 48.0, torch.device("cpu"))) == []
     blank[100:140, 100:130] = 1
-    assert find_seeds(make_grid(blank, 48.0, torch.device("cpu"))) == []
+    assert seeds_on(make_grid(blank, 48.0, torch.device("cpu"))) == []
 
 
 def learned(grid: Grid, seeds: list[Seed]) -> tuple[Theta, list, torch.Tensor]:
@@ -109,7 +113,7 @@ def learned(grid: Grid, seeds: list[Seed]) -> tuple[Theta, list, torch.Tensor]:
 
 
 def test_patterns_are_the_letters_and_their_evidence_is_at_their_places(grid):
-    seeds = find_seeds(grid)
+    seeds = seeds_on(grid)
     theta, shapes, log_H = learned(grid, seeds)
     for c, (seed, shape) in enumerate(zip(seeds, shapes, strict=True)):
         ink = theta.W[c, ..., 0].numpy()[shape.own]
@@ -127,7 +131,7 @@ def test_evidence_of_the_page_is_that_of_the_window_alone(grid):
     from unblot.inference.estep import posterior_on
     from unblot.model.likelihood import terms
 
-    seeds = find_seeds(grid)
+    seeds = seeds_on(grid)
     theta, _, log_H = learned(grid, seeds)
     corners = seeds[1].corners[:5]
     batch = frames(grid, log_H, corners)
@@ -139,7 +143,7 @@ def test_evidence_of_the_page_is_that_of_the_window_alone(grid):
 
 
 def test_halves_of_a_class_are_merged_and_different_letters_are_not(grid):
-    first, second = find_seeds(grid)
+    first, second = seeds_on(grid)
     halves = [Seed(first.corners[0::2], first.part), Seed(first.corners[1::2], first.part), second]
     theta, shapes, log_H = learned(grid, halves)
     of_class = np.repeat(np.arange(3), [len(s.corners) for s in halves])
@@ -180,7 +184,7 @@ def test_wide_letters_repeat_as_well():
     for number in range(20):
         left, top = 60 + 220 * (number % 5), 60 + 170 * (number // 5)
         cv2.rectangle(page, (left, top), (left + 96, top + 44), 1.0, 5)  # twice as wide as high
-    seeds = find_seeds(make_grid(page, 48.0, torch.device("cpu")))
+    seeds = seeds_on(make_grid(page, 48.0, torch.device("cpu")))
     assert [len(seed.corners) for seed in seeds] == [20]
 
 
@@ -194,4 +198,4 @@ def test_three_parts_are_enough_if_they_are_the_same(count, worn, classes):
         page[top : top + 48, left : left + 8] = page[top + 20 : top + 28, left : left + 40] = 1
         page[top : top + 48, left + 32 : left + 40] = 1
         page[top + 14 * number : top + 14 * number + 10, left : left + 40 * worn] = 0
-    assert len(find_seeds(make_grid(page, 48.0, torch.device("cpu")))) == classes
+    assert len(seeds_on(make_grid(page, 48.0, torch.device("cpu")))) == classes
