@@ -41,6 +41,7 @@ ANGLES = 24
 STRAIGHT, UPRIGHT = 0.4, 0.9  # width over length of a line, and its rise: the ends of strokes lie at any angle
 CROSSED = 2.0  # stroke widths between pieces of one letter
 FLAT, WIDE, BELOW = 0.5, 4.0, 0.5  # of an underline: height, width over height, and heights below characters
+SLANT = 0.05  # of its width that an underline may rise or fall besides
 UNDER = 0.4  # of its width that characters stand above
 
 
@@ -235,7 +236,8 @@ def _underlines(
 ) -> Bool[np.ndarray, "H W"]:
     """Give the level lines just below characters: nobody draws those by mistake."""
     parts = ink_parts(left, ink)
-    flat = (parts.tall < FLAT * hand.height) & (parts.width > np.maximum(hand.height, WIDE * parts.tall))
+    level = FLAT * hand.height + SLANT * parts.width
+    flat = (parts.tall < level) & (parts.width > np.maximum(hand.height, WIDE * parts.tall))
     flat &= _drawn(parts, hand)
     flat[0] = False
 

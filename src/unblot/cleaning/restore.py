@@ -35,6 +35,7 @@ STRONGEST = 8  # power of the ink that weighs it there
 FAINTER = 0.5  # of the usual: places without full ink
 TINY = 1e-9
 EDGE, CONTRAST = 0.46, 1.8  # of full ink: where the edges of pale ink lie, and how much steeper they become
+BLUR, UNBLUR = 1.0, 0.5  # pixels by which a scanner blurs pale ink, and how much of what that took comes back
 SPOTLESS = 0.001  # of a page that may be stained, for it to be given back as it is
 SHADED = 0.03  # of lightness: paper darker than the page's by more is stained
 FURTHER, ASIDE, TURNS = 1.3, 2.7, 12  # heights down and right that grain is taken from, and how often one goes on
@@ -85,7 +86,9 @@ def restore(page: Page, inked: PageInk, found: list[Character], stamps: dict[int
     if usual < PALE:
         changed |= result > FAINT
         full = cv2.resize(np.maximum(full, FAINTER * usual), result.shape[::-1], interpolation=cv2.INTER_LINEAR)
-        result = np.clip(0.5 + CONTRAST * (result / full / EDGE - 1) / 2, 0, 1)
+        result = np.minimum(result / full, 1)
+        result += UNBLUR * (result - cv2.GaussianBlur(result, (0, 0), BLUR))
+        result = np.clip(0.5 + CONTRAST * (result / EDGE - 1) / 2, 0, 1)
     elif dirty:
         written = result > HALF_TONE
         changed |= written

@@ -187,6 +187,29 @@ def test_notes_and_underlines_stay_unless_strokes_lie_over_the_page():
     assert (restored(noted).page.pixels[notes] > 200).mean() > 0.9
 
 
+def test_an_underline_stays_whose_end_lies_lower_than_its_start():
+    noted = page_of(PLACES)
+    cv2.line(noted, (60, 143), (580, 165), 24, 4)
+    noted[20:25, 20:680] = 24
+    notes = (noted < 128) & (page_of(PLACES) > 128)
+    notes[20:25] = False
+    after = restored(noted).page.pixels
+    assert (after[notes] < 128).mean() > 0.95
+    assert (after[20:25, 20:680] > 200).all()
+
+
+def test_gaps_that_the_scanner_blurs_in_pale_ink_stay_open():
+    letters = page_of(PLACES)
+    for top, left in PLACES:
+        letters[top : top + 40, left + 3 : left + 5] = PAPER  # two pixels wide, in a stem of eight
+    pale = cv2.GaussianBlur(PAPER - (PAPER - letters.astype(np.float32)) * 0.4, (0, 0), 1.0)
+    cv2.line(pale, (40, 60), (660, 90), 100, 5)
+    after = restored(pale.astype(np.uint8), full=0.36).page.pixels
+    gap = np.stack([after[top + 22 : top + 38, left + 3 : left + 5] for top, left in PLACES])
+    beside = np.stack([after[top + 22 : top + 38, left + 1] for top, left in PLACES])
+    assert gap.mean() > 170 > 60 > beside.mean()
+
+
 def test_pale_ink_of_a_dirty_page_becomes_full_ink_and_keeps_its_colour():
     pale = PAPER - (PAPER - page_of(PLACES).astype(float)) * 0.4
     cv2.line(pale, (40, 60), (660, 160), 100, 5)
