@@ -12,7 +12,7 @@ import typer
 from unblot import __version__
 from unblot.errors import UnblotError, UsageError
 from unblot.files import check_writable, read_text
-from unblot.threads import keep_memory
+from unblot.threads import keep_memory, limit_pools
 
 if TYPE_CHECKING:
     from unblot.pipeline import Result, Settings
@@ -382,6 +382,7 @@ def main() -> NoReturn:
     """Run the command line; every error is one line on stderr and an exit code."""
     debug = "--debug" in sys.argv
     keep_memory()
+    limit_pools()
     try:
         code = app(standalone_mode=False)
     except UnblotError as error:
