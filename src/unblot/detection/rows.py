@@ -11,12 +11,13 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from unblot.detection.lines import FAR, find_lines
+from unblot.detection.lines import find_lines
 
 LEVEL = 4.0  # cells up or down that neighbours on a line may stand
 LEAST = 3  # characters of a line
 SMOOTH = 9  # characters whose median height is that of the line
-BEYOND = 96  # cells before the first and behind the last character
+BEYOND = 96  # cells before the first and behind the last character that are looked at
+GAP = 2 * BEYOND  # cells: what is closer is one line, or characters between would be read twice
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ def find_rows(c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], classes:
     if lines is None:
         return None
     height = corner[:, 0] + lines.above[c] - lines.slope * corner[:, 1]
-    places = np.stack([height * FAR / LEVEL, corner[:, 1]], 1)
-    one, other = cKDTree(places).query_pairs(FAR, p=np.inf, output_type="ndarray").T
+    places = np.stack([height * GAP / LEVEL, corner[:, 1]], 1)
+    one, other = cKDTree(places).query_pairs(GAP, p=np.inf, output_type="ndarray").T
     graph = coo_array((np.ones(len(one)), (one, other)), shape=(len(c), len(c)))
     count, of_line = connected_components(graph, directed=False)
     rows = []

@@ -49,6 +49,15 @@ def test_columns_have_lines_of_their_own():
     assert len(rows.rows) == 20
 
 
+def test_a_line_with_a_hole_is_one_line_that_no_character_is_on_twice():
+    c, corner = page(gap=130)
+    rows = find_rows(c, corner, 2)
+    assert rows is not None
+    assert len(rows.rows) == 10
+    on = np.array([np.isfinite(rows.off(row, c, corner)) & (rows.off(row, c, corner) < 6) for row in rows.rows])
+    assert (on.sum(0) == 1).all()
+
+
 def test_scattered_characters_stand_on_no_lines():
     rng = np.random.default_rng(0)
     assert find_rows(rng.integers(0, 2, 300), rng.integers(0, 900, (300, 2)), 2) is None
