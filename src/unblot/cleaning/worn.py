@@ -20,6 +20,7 @@ from unblot.cleaning.reread import DOUBT
 from unblot.detection.places import Search
 from unblot.detection.reading import Readings, read
 from unblot.detection.rows import find_rows
+from unblot.detection.spacing import learn_spacing, sides_of
 from unblot.grid import CELL, FRAME, Grid, InkCells
 from unblot.inference.sheet import Sheet, lay_out
 from unblot.learning.alike import LEAST_PARTS
@@ -183,7 +184,8 @@ def _taught(sheet: Sheet, examples: Int[np.ndarray, "N 2"], glyph: Glyph, wear: 
 def _read(sheet: Sheet, glyphs: list[Glyph], c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"]) -> Readings:
     """Read a page whose lines and frequencies are those of some characters."""
     count = np.bincount(c, minlength=len(glyphs)) + RARE
-    return read(sheet, glyphs, count / count.sum(), find_rows(c, corner, len(glyphs)), Search())
+    spacing = learn_spacing(c, corner, sides_of(np.stack([glyph.own for glyph in glyphs])))
+    return read(sheet, glyphs, count / count.sum(), find_rows(c, corner, len(glyphs)), Search(), spacing)
 
 
 def _characters(found: Readings, grid: Grid, model: Model, first: list[Character]) -> Iterator[Character]:

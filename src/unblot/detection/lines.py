@@ -33,7 +33,7 @@ class Lines:
 
 def find_lines(c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], classes: int) -> Lines | None:
     """Learn from characters that are sure how they stand on lines; None where they do not."""
-    one, other = _next(corner)
+    one, other = next_ones(corner)
     if len(one) < max(LEAST_PAIRS * len(c), classes):
         return None
     step = np.zeros((len(one), classes + 1))
@@ -93,7 +93,7 @@ def on_a_line(
     )
 
 
-def _next(corner: Int[np.ndarray, "S 2"]) -> tuple[Int[np.ndarray, " M"], Int[np.ndarray, " M"]]:
+def next_ones(corner: Int[np.ndarray, "S 2"]) -> tuple[Int[np.ndarray, " M"], Int[np.ndarray, " M"]]:
     """Pair each character with the next to its right."""
     pairs = (
         cKDTree(corner).query_pairs(np.hypot(NEXT, LEVEL), output_type="ndarray")

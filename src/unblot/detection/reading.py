@@ -14,6 +14,7 @@ from scipy.spatial import cKDTree
 from unblot.detection.places import PLAY, Search, find_places
 from unblot.detection.quality import quality as measure
 from unblot.detection.rows import Rows
+from unblot.detection.spacing import Spacing, sides_of
 from unblot.grid import FRAME
 from unblot.inference.kernels_wear import best_chains, near_pairs, overlaps
 from unblot.inference.sheet import DIRTY, Sheet, glance, look
@@ -59,11 +60,18 @@ class Readings:
         return Readings(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
-def read(sheet: Sheet, glyphs: list[Glyph], pi: Float[np.ndarray, " C"], rows: Rows | None, search: Search) -> Readings:
-    """Read a page with some classes, whose frequencies are given."""
+def read(
+    sheet: Sheet,
+    glyphs: list[Glyph],
+    pi: Float[np.ndarray, " C"],
+    rows: Rows | None,
+    search: Search,
+    spacing: Spacing | None = None,
+) -> Readings:
+    """Read a page with some classes, whose frequencies are given, and how close neighbours come, if that is known."""
     c, corner, hope = _climbed(sheet, glyphs, *find_places(sheet, glyphs, rows, search), search)
     lines = _lines(glyphs, c, corner, rows)
-    line = _Line(sheet, glyphs, np.log(pi))
+    line = _Line(sheet, glyphs, np.log(pi), spacing)
     parts = [_none(), *side_by_side(lambda of: line.read(c[of], corner[of], hope[of]), lines)]
     return Readings(*(np.concatenate([getattr(p, name) for p in parts]) for name in Readings.__dataclass_fields__))
 
@@ -124,8 +132,11 @@ def _lines(
 class _Line:
     """Reads one line after the other with the same classes."""
 
-    def __init__(self, sheet: Sheet, glyphs: list[Glyph], log_pi: Float[np.ndarray, " C"]) -> None:
-        self.sheet, self.glyphs, self.log_pi = sheet, glyphs, log_pi
+    def __init__(
+        self, sheet: Sheet, glyphs: list[Glyph], log_pi: Float[np.ndarray, " C"], spacing: Spacing | None
+    ) -> None:
+        self.sheet, self.glyphs, self.log_pi, self.spacing = sheet, glyphs, log_pi, spacing
+        self.sides = sides_of(np.stack([g.own for g in glyphs]))
         self.half = np.array([(g.box[2] - g.box[0]) / 2 for g in glyphs])
         self.middle = np.array([(g.box[2] + g.box[0]) / 2 for g in glyphs])
         covered = [(g.pattern.rows, g.pattern.columns) for g in glyphs]
@@ -146,6 +157,8 @@ class _Line:
         one, other = _near_pairs(x, half)
         terms = np.empty(len(one), np.float32)
         overlaps(shown, odds, self.box, c, corner, one, other, np.float32(OVERLAP), terms)
+        if self.spacing is not None:
+            terms += self.spacing.cost(self.sides.gaps(c, corner, one, other))
         to_here, before = _chains(x, half, value, one, other, terms)
         chosen = _path(to_here, before)
         if not len(chosen):

@@ -150,6 +150,22 @@ def overlaps(shown, odds, box, c, corner, one, other, overlap, terms):
 
 
 @numba.njit(nogil=True, cache=True)
+def ink_gaps(left, right, c, corner, one, other, farthest, gaps):
+    """Give the least distance, at most `farthest`, from the right side of some to the left of others, row by row.
+
+    A row's ink is compared with that of the row above and below, too.
+    """
+    for n in range(len(one)):
+        k, l = one[n], other[n]
+        down, across = corner[l, 0] - corner[k, 0], corner[l, 1] - corner[k, 1]
+        least = farthest
+        for i in range(left.shape[1]):
+            for j in range(max(0, i - down - 1), min(left.shape[1], i - down + 2)):
+                least = min(least, left[c[l], j] + across - right[c[k], i] - 1)
+        gaps[n] = least
+
+
+@numba.njit(nogil=True, cache=True)
 def best_chains(x, half, value, one, other, terms, tight, margin, best, before):
     """Find the best chain of candidates that ends with each of them, given from left to right.
 
