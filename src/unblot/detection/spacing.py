@@ -16,7 +16,7 @@ from unblot.inference.kernels_wear import ink_gaps
 CLOSEST, FARTHEST = -20, 10  # cells
 ENOUGH = 100  # neighbours that tell how close they come
 USUAL = 0.1  # of them are so close: who is farther apart costs nothing
-WEIGHT = 60.0  # evidence for each time that neighbours so close are rarer by e
+WEIGHT = 30.0  # evidence for each time that neighbours so close are rarer by e
 UNSEEN = 0.5  # neighbours closer than all that were seen
 
 
