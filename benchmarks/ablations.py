@@ -84,7 +84,7 @@ PARTS: dict[str, list[tuple[object, str, object]]] = {
     ],
     "no look at what strokes hide": [(whole, "find_hidden", lambda *_: [])],
     "worn type read as crisp": [(whole, "worn_seeds", lambda *_: None), (whole, "read_worn", lambda *_: None)],
-    "worn classes not parted": [(parted, "two_worn_shapes", lambda _: None)],
+    "worn classes not parted": [(parted, "two_worn_shapes", lambda *_: None)],
 }
 
 

@@ -24,7 +24,7 @@ FOLDS = 2
 EACH = 40  # pairs that are asked
 BESIDE = 60  # cells
 SAME = 2  # cells by which the distance of two pieces may differ
-PIECES = 100.0  # evidence by which two may explain more than one, since they fit more by chance
+PIECES = 50.0  # evidence by which two may explain more than one, since they fit more by chance
 UNUSUAL = 150.0  # evidence that one gains more than it does for other neighbours
 MOST_PAIRS = 100  # of classes that are looked at
 

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from unblot.inference.sheet import Sheet, look
 from unblot.learning.glyphs import HALO, Glyph, fit
 from unblot.learning.splitting import enclosed, two_worn_shapes
-from unblot.learning.windows import grown
+from unblot.learning.windows import grown, is_small
 from unblot.model.wear import Wear
 
 OPEN = 0.5  # masks above this show a cell as its class has it
@@ -24,7 +24,7 @@ def parted(
     sheet: Sheet, glyph: Glyph, examples: Int[np.ndarray, "N 2"], wear: Wear
 ) -> Iterator[tuple[Int[np.ndarray, "M 2"], Bool[np.ndarray, "P1 P2"]]]:
     """Part a class's examples into those of different shapes; give the examples and the ink of each."""
-    side = two_worn_shapes(_unworn(sheet, glyph, examples))
+    side = two_worn_shapes(_unworn(sheet, glyph, examples), is_small(glyph.own))
     if side is not None:
         allowed = grown(enclosed(glyph.own), HALO)
         one, other = (fit(sheet, examples[those], allowed, wear) for those in (side, ~side))

@@ -24,7 +24,8 @@ APART = 0.27  # width over distance; a cut through one round cloud has 0.38, the
 SAME, SURELY = 0.95, 0.967  # correlation of two shapes that are the same, and where MANY examples tell
 MANY = 20  # the mean of fewer is not so sure
 CLEARER = 3.0  # how much farther the examples of one group may be from agreeing than those of the other
-UNWORN = 0.2  # width over distance where wear is taken out: pure classes have 0.216 and more, n with u 0.19
+UNWORN = 0.2  # width over distance where wear is taken out: pure classes have 0.214 and more, n with u 0.19
+UNWORN_SMALL = 0.27  # the same of small marks: pure classes have 0.28 and more, full stops with commas 0.255
 FARTHER, AS_CLEAR = 0.22, 2.0  # the same of a small group that was looked for
 LEAST = 8  # examples of a shape
 PLAY = 1  # pixels by which examples are moved onto each other
@@ -90,13 +91,13 @@ def _two_groups(cells: Float[np.ndarray, "N K"], places: Int[np.ndarray, "K 2"])
     return None
 
 
-def two_worn_shapes(cells: Float[np.ndarray, "N K"]) -> Bool[np.ndarray, " N"] | None:
+def two_worn_shapes(cells: Float[np.ndarray, "N K"], small: bool) -> Bool[np.ndarray, " N"] | None:
     """Give the cut between two shapes in the cells of impressions whose wear is taken out; None where there is one."""
     if len(cells) < 2 * LEAST:
         return None
     usual = np.clip(cells - np.median(cells, axis=0), -UNUSUAL, UNUSUAL)
     side, width = _best_cut(usual, _across(usual))
-    return side if width < UNWORN else None
+    return side if width < (UNWORN_SMALL if small else UNWORN) else None
 
 
 def _best_cut(

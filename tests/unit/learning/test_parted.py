@@ -53,4 +53,12 @@ def test_one_worn_letter_stays_one(seed):
 def test_few_examples_are_not_parted():
     cells = np.random.default_rng(0).normal(size=(15, 40))
     cells[:7] += 100
-    assert two_worn_shapes(cells) is None
+    assert two_worn_shapes(cells, small=False) is None
+
+
+def test_small_marks_are_parted_where_larger_ones_are_not():
+    rng = np.random.default_rng(1)
+    cells = rng.normal(size=(40, 60)) * 0.1
+    cells[:20, :12] += 0.14
+    widths = [two_worn_shapes(cells, small) is not None for small in (False, True)]
+    assert widths == [False, True]
