@@ -32,6 +32,7 @@ GAP = 3  # cells between the pieces of a broken character
 STACKED = 0.6  # share of its width that a dot has above or below its letter
 RING = 3  # cells around a character's ink that its pattern takes in
 SMALL, LOW = 100, 0.8  # cells of ink, and heights of a character
+BESIDE_SMALL = 2  # times its own ink that may be reliable beside a small mark
 ALONE = 6  # cells around a small mark that hold no other
 CROWDED = 0.05  # of the cells around a small mark that have ink
 INKED = 0.4
@@ -103,13 +104,15 @@ def own_shape(
     """Grow a part to its character: the pieces above or below that are as reliably there, or close by in broken type.
 
     None where type is broken and most of what is reliable lies farther away: the part is one of a larger character.
+    Beside full stops and commas there mostly are letters, which look alike on that side.
     """
     own = part > PRINTED
     if not own.any():
         return None
     solid = _solid(W, A, own)
     own = _with_pieces(own, solid, GAP if broken else 0)
-    return None if broken and (solid & ~grown(own, 2)).sum() > own.sum() else shape_of(own)
+    least = (BESIDE_SMALL if is_small(own) else 1) * own.sum()
+    return None if broken and (solid & ~grown(own, 2)).sum() > least else shape_of(own)
 
 
 def whole_part(

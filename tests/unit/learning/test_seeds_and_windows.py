@@ -199,3 +199,16 @@ def test_three_parts_are_enough_if_they_are_the_same(count, worn, classes):
         page[top : top + 48, left + 32 : left + 40] = 1
         page[top + 14 * number : top + 14 * number + 10, left : left + 40 * worn] = 0
     assert len(seeds_on(make_grid(page, 48.0, torch.device("cpu")))) == classes
+
+
+@pytest.mark.parametrize(("dot", "beside", "whole"), [(True, 1.5, True), (True, 2.5, False), (False, 1.5, False)])
+def test_of_worn_small_marks_more_may_be_reliable_beside_them(dot, beside, whole):
+    part = np.zeros(FRAME, np.float32)
+    part[30:36, 26:33] = 0.9
+    if not dot:
+        part[12:36, 26:33] = 0.9
+    W, A = part.copy(), np.where(part > 0, 0.99, 0.1).astype(np.float32)
+    other = np.zeros(FRAME, bool)
+    other[12:36, 4 : 4 + round(beside * (part > 0).sum() / 24)] = True
+    W[other] = A[other] = 0.99
+    assert (own_shape(W, A, part, True) is not None) == whole
