@@ -49,7 +49,7 @@ class Spacing:
     def cost(self, gaps: Int[np.ndarray, " p"]) -> Float[np.ndarray, " p"]:
         """Give the evidence that it costs to stand that close, negative."""
         share = self.share[np.clip(gaps, CLOSEST, FARTHEST) - CLOSEST]
-        return (WEIGHT * np.log(np.minimum(share / USUAL, 1))).astype(np.float32)
+        return np.asarray(WEIGHT * np.log(np.minimum(share / USUAL, 1)), np.float32)
 
 
 def sides_of(own: Bool[np.ndarray, "C P1 P2"]) -> Sides:
