@@ -103,15 +103,16 @@ def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
     found = found[found.share > WHOLE]
     free = np.ones(len(found), bool)
     taught = []
-    for whole in composed(sheet, glyphs, found.c, found.corner, found.evidence, found.joint, wear):
+    wholes, pieces = composed(sheet, glyphs, found.c, found.corner, found.evidence, found.joint, wear)
+    for whole in wholes:
         left = free[whole.first] & free[whole.first + 1]
         if left.sum() >= LEAST_PARTS:
             free[whole.first[left]] = free[whole.first[left] + 1] = False
             taught.append(Seed(whole.examples[left], whole.own.astype(np.float32)))
-    for k, ink in enumerate(own):
+    for k in np.nonzero(~pieces)[0].tolist():
         mine = np.nonzero(free & (found.c == k))[0]
         best = mine[np.argsort(-found.evidence[mine], kind="stable")][:MOST_EXAMPLES]
-        for corners, shape in parted(sheet, replace(glyphs[k], own=ink), found.corner[best], wear):
+        for corners, shape in parted(sheet, replace(glyphs[k], own=own[k]), found.corner[best], wear):
             if len(corners) >= LEAST_PARTS:
                 taught.append(Seed(corners, shape.astype(np.float32)))
     return taught

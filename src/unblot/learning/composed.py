@@ -1,7 +1,7 @@
 """Pieces that are one character: neighbours that one class explains about as well as two do.
 
 Two characters differ in where they stand and how they are worn; the pieces of one do not. Examples that a class was
-not learned from are asked.
+not learned from are asked. Pieces that differ in how they are worn hardly ever stand alone.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ BESIDE = 60  # cells
 SAME = 2  # cells by which the distance of two pieces may differ
 PIECES = 50.0  # evidence by which two may explain more than one, since they fit more by chance
 UNUSUAL = 150.0  # evidence that one gains more than it does for other neighbours
+NEARLY, ALWAYS = 0.6, 0.75  # of what two usually explain more than one; of a class's characters that are such pieces
 MOST_PAIRS = 100  # of classes that are looked at
 
 
@@ -50,8 +51,8 @@ def composed(
     evidence: Float[np.ndarray, " S"],
     joint: Float[np.ndarray, " S"],
     wear: Wear,
-) -> list[Whole]:
-    """Find the neighbours that are pieces of one character, those that gain most first.
+) -> tuple[list[Whole], Bool[np.ndarray, " C"]]:
+    """Find the neighbours that are pieces of one character, those that gain most first, and classes of such pieces.
 
     Characters are given in the order of their lines, `joint` being what the evidence of each and the next has too much.
     """
@@ -84,8 +85,24 @@ def composed(
     frequent = sorted((item for item in pairs.items() if len(item[1]) >= LEAST), key=lambda one: (-len(one[1]), one[0]))
     found = [made for made in side_by_side(compose, frequent[:MOST_PAIRS]) if made is not None]
     usual = float(np.median([whole.gain for whole in found])) if found else 0.0
-    likely = [whole for whole in found if whole.gain > max(-PIECES, usual + UNUSUAL)]
-    return sorted(likely, key=lambda whole: -whole.gain)
+    pieces = _always(found, c, NEARLY * usual, len(glyphs))
+    likely = [
+        whole
+        for whole in found
+        if whole.gain > max(-PIECES, usual + UNUSUAL)
+        or (whole.gain > NEARLY * usual and pieces[c[whole.first[0] : whole.first[0] + 2]].any())
+    ]
+    return sorted(likely, key=lambda whole: -whole.gain), pieces
+
+
+def _always(found: list[Whole], c: Int[np.ndarray, " S"], least: float, classes: int) -> Bool[np.ndarray, " C"]:
+    """Tell the classes most of whose characters stand before, or behind, one that they may be one character with."""
+    beside = np.zeros((2, classes), int)
+    for whole in found:
+        if whole.gain > least:
+            first = whole.first[0]
+            beside[(0, 1), (c[first], c[first + 1])] += len(whole.first)
+    return np.asarray((beside >= ALWAYS * np.bincount(c, minlength=classes).clip(1)).any(0))
 
 
 def _explained(

@@ -33,7 +33,7 @@ STACKED = 0.6  # share of its width that a dot has above or below its letter
 RING = 3  # cells around a character's ink that its pattern takes in
 SMALL, LOW = 100, 0.8  # cells of ink, and heights of a character
 BESIDE_SMALL = 2  # times its own ink that may be reliable beside a small mark
-ALONE = 6  # cells around a small mark that hold no other
+ALONE, SIDE = 6, 4  # cells above and below a small mark that hold no other, and beside it, where neighbours are close
 CROWDED = 0.05  # of the cells around a small mark that have ink
 INKED = 0.4
 NEAR, FAR = 5, 9  # cells beside a character that are its own where it is free, FAR where type is broken
@@ -209,7 +209,10 @@ def small_ones(own: Bool[np.ndarray, "C P1 P2"]) -> Bool[np.ndarray, " C"]:
 
 def around_small(own: Bool[np.ndarray, "P1 P2"]) -> Bool[np.ndarray, "P1 P2"]:
     """Give the cells around a small mark, none for a large one."""
-    return grown(own, ALONE) & ~grown(own, 1) if is_small(own) else np.zeros_like(own)
+    if not is_small(own):
+        return np.zeros_like(own)
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * SIDE + 1, 2 * ALONE + 1))
+    return np.asarray((cv2.dilate(own.astype(np.uint8), disc) > 0) & ~grown(own, 1))
 
 
 def alone(cells: Float[np.ndarray, "P1 P2"], around: Bool[np.ndarray, "P1 P2"]) -> bool:
