@@ -20,7 +20,7 @@ from unblot.cleaning.reread import DOUBT
 from unblot.detection.places import Search
 from unblot.detection.reading import Readings, read
 from unblot.detection.rows import find_rows
-from unblot.detection.spacing import learn_spacing, sides_of
+from unblot.detection.spacing import crowding, learn_spacing, sides_of
 from unblot.grid import CELL, FRAME, Grid, InkCells
 from unblot.inference.sheet import Sheet, lay_out
 from unblot.learning.alike import LEAST_PARTS
@@ -40,6 +40,7 @@ MAYBE, FEW, FEW_EACH = 0.12, 10, 15  # the same after one turn, of a few classes
 WEAR_TURNS = 3
 WHOLE = 0.5  # of its class's typical evidence that a reading must have to teach
 FAINTEST, NEW = 0.2, 0.4  # the same, to be a character that was found before, and one that was not
+TIGHT, PRESSED = 0.01, 0.8  # of all neighbours that come as close as pieces of a letter do; the least share of those
 SAME = 0.25  # of a character's larger side: places that are the same
 ODDS, SHARE = -2.0, 6.0  # log odds of a reading that was not found before, and for the share of the typical evidence
 NEVER_SURE = 0.87  # probability of those, at most
@@ -82,7 +83,7 @@ def read_worn(measured: Measured, grid: Grid, model: Model, first: list[Characte
     if not _bent(sheet, _members(sheet, c[teaches], corner[teaches], len(own)), own):
         return None
     lesson = _lesson(sheet, c[teaches], corner[teaches], own, W)
-    return None if lesson is None else list(_characters(lesson[2], grid, model, first))
+    return None if lesson is None else list(_characters(_uncrowded(lesson[2], lesson[0]), grid, model, first))
 
 
 def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
@@ -187,6 +188,12 @@ def _read(sheet: Sheet, glyphs: list[Glyph], c: Int[np.ndarray, " S"], corner: I
     count = np.bincount(c, minlength=len(glyphs)) + RARE
     spacing = learn_spacing(c, corner, sides_of(np.stack([glyph.own for glyph in glyphs])))
     return read(sheet, glyphs, count / count.sum(), find_rows(c, corner, len(glyphs)), Search(), spacing)
+
+
+def _uncrowded(found: Readings, glyphs: list[Glyph]) -> Readings:
+    """Leave out what is not whole and closer to its neighbour than type is set: pieces of letters that have no class."""
+    sides = sides_of(np.stack([glyph.own for glyph in glyphs]))
+    return found[(crowding(found.c, found.corner, sides) > TIGHT) | (found.share > PRESSED)]
 
 
 def _characters(found: Readings, grid: Grid, model: Model, first: list[Character]) -> Iterator[Character]:

@@ -27,6 +27,7 @@ TIGHT = 0.5  # of the sum of their half widths, by which neighbours are apart at
 MARGIN = 10.0  # cells between the ink of neighbours whose patterns may cover the same cells
 BEHIND = 300.0  # evidence at a glance by which another one close by is ahead
 CLOSE = 3.0  # cells
+WIDER = 1.25  # times its width: a wider one may give way to this and another one beside it
 LEAST = -20.0  # evidence
 STEPS, MOST_STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1)), 3  # cells
 
@@ -146,7 +147,7 @@ class _Line:
         """Choose the candidates that explain a line best together."""
         x = corner[:, 1] + self.middle[c]
         some = np.argsort(x, kind="stable")
-        some = some[_hopeful(x[some], hope[some])]
+        some = some[_hopeful(x[some], hope[some], self.half[c[some]])]
         c, corner, x = c[some], corner[some], x[some]
         evidence, quality, shown, odds = self._look(c, corner)
         kept = evidence > LEAST
@@ -198,10 +199,13 @@ class _Line:
         return evidence, quality, shown, odds
 
 
-def _hopeful(x: Float[np.ndarray, " S"], hope: Float[np.ndarray, " S"]) -> Bool[np.ndarray, " S"]:
-    """Tell the candidates that nothing close by is far ahead of at a glance."""
+def _hopeful(
+    x: Float[np.ndarray, " S"], hope: Float[np.ndarray, " S"], half: Float[np.ndarray, " S"]
+) -> Bool[np.ndarray, " S"]:
+    """Tell the candidates that nothing close by, and not much wider, is far ahead of at a glance."""
     first, last = np.searchsorted(x, x - CLOSE), np.searchsorted(x, x + CLOSE, "right")
-    best = np.array([hope[a:b].max() for a, b in zip(first, last, strict=True)])
+    widest = WIDER * half
+    best = np.array([hope[a:b][half[a:b] <= w].max() for a, b, w in zip(first, last, widest, strict=True)])
     return np.asarray(hope > best - BEHIND)
 
 

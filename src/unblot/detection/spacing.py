@@ -60,6 +60,19 @@ def sides_of(own: Bool[np.ndarray, "C P1 P2"]) -> Sides:
     return Sides(np.where(none, 10 * wide, left), np.where(none, -10 * wide, right))
 
 
+def crowding(c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], sides: Sides) -> Float[np.ndarray, " S"]:
+    """Give for each character the share of all neighbours that are as close as its closest one, or closer."""
+    one, other = next_ones(corner)
+    gaps = sides.gaps(c, corner, one, other)
+    spacing = learn_spacing(c, corner, sides)
+    shares = np.ones(len(c))
+    if spacing is not None:
+        near = spacing.share[np.clip(gaps, CLOSEST, FARTHEST) - CLOSEST]
+        np.minimum.at(shares, one, near)
+        np.minimum.at(shares, other, near)
+    return shares
+
+
 def learn_spacing(c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], sides: Sides) -> Spacing | None:
     """Learn from characters how close neighbours come; None where too few stand side by side."""
     gaps = sides.gaps(c, corner, *next_ones(corner))
