@@ -83,7 +83,7 @@ def read_worn(measured: Measured, grid: Grid, model: Model, first: list[Characte
     if not _bent(sheet, _members(sheet, c[teaches], corner[teaches], len(own)), own):
         return None
     lesson = _lesson(sheet, c[teaches], corner[teaches], own, W)
-    return None if lesson is None else list(_characters(_uncrowded(lesson[2], lesson[0]), grid, model, first))
+    return None if lesson is None else list(_characters(uncrowded(lesson[2], lesson[0]), grid, model, first))
 
 
 def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
@@ -190,7 +190,7 @@ def _read(sheet: Sheet, glyphs: list[Glyph], c: Int[np.ndarray, " S"], corner: I
     return read(sheet, glyphs, count / count.sum(), find_rows(c, corner, len(glyphs)), Search(), spacing)
 
 
-def _uncrowded(found: Readings, glyphs: list[Glyph]) -> Readings:
+def uncrowded(found: Readings, glyphs: list[Glyph]) -> Readings:
     """Leave out what is not whole and closer to its neighbour than type is set: pieces of letters that have no class."""
     sides = sides_of(np.stack([glyph.own for glyph in glyphs]))
     return found[(crowding(found.c, found.corner, sides) > TIGHT) | (found.share > PRESSED)]

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from unblot.grid import FRAME
 from unblot.inference.sheet import lay_out, look
-from unblot.learning.composed import composed
+from unblot.learning.composed import Whole, composed
 from unblot.learning.glyphs import HALO, fit
 from unblot.learning.windows import grown
 from unblot.model.wear import Wear
@@ -23,19 +24,27 @@ def shapes() -> np.ndarray:
     return ink
 
 
-def test_pieces_that_move_together_are_one_character_and_neighbours_that_do_not_are_two():
+LONE = ((BOW, STEM), (CROSS, HOOK), (HOOK, CROSS), (BOW, STEM), (CROSS, CROSS))
+ALSO_ALONE = ((BOW, STEM), (CROSS, HOOK), (HOOK, BOW), (BOW, CROSS), (STEM, CROSS))
+
+
+def compose(words: tuple[tuple[int, int], ...], spoilt: float) -> tuple[np.ndarray, list[Whole], list[int]]:
+    """Set twelve lines of words; give the classes, what is composed, and which classes are pieces.
+
+    The evidence of bows and stems is too high by `spoilt`.
+    """
     rng = np.random.default_rng(0)
     ink = shapes()
     c, corner = [], []
     for line in range(12):
         x = 70
-        for word in ((BOW, STEM), (CROSS, HOOK), (HOOK, CROSS), (BOW, STEM), (CROSS, CROSS)):
+        for word in words:
             for k, each in enumerate(word):
                 if each != STEM:  # which stands as high as its bow
                     y = 70 + 60 * line + int(rng.integers(-2, 3))
                 c.append(each)
                 corner.append((y, x))
-                x += 14 if each == BOW else 24 + 20 * k
+                x += 14 if word == (BOW, STEM) and k == 0 else 24 + 20 * k
     c, corner = np.array(c), np.array(corner)
     cells = np.zeros(corner.max(0) + np.array(FRAME) + 70, np.float32)
     for each, (y, x) in zip(c, corner, strict=True):
@@ -47,7 +56,24 @@ def test_pieces_that_move_together_are_one_character_and_neighbours_that_do_not_
     evidence = np.empty(len(c), np.float32)
     for k, glyph in enumerate(glyphs):
         assert glyph is not None
-        evidence[c == k] = look(sheet, glyph.pattern, corner[c == k]).evidence
-    wholes = composed(sheet, glyphs, c, corner, evidence, np.zeros(len(c), np.float32), WEAR)
-    assert [set(zip(c[w.first].tolist(), c[w.first + 1].tolist(), strict=True)) for w in wholes] == [{(BOW, STEM)}]
+        evidence[c == k] = look(sheet, glyph.pattern, corner[c == k]).evidence + spoilt * (k in (BOW, STEM))
+    wholes, pieces = composed(sheet, glyphs, c, corner, evidence, np.zeros(len(c), np.float32), WEAR)
+    return c, wholes, np.nonzero(pieces)[0].tolist()
+
+
+def pairs(c: np.ndarray, wholes: list[Whole]) -> list[set[tuple[int, int]]]:
+    """Give the classes of what is composed."""
+    return [set(zip(c[w.first].tolist(), c[w.first + 1].tolist(), strict=True)) for w in wholes]
+
+
+def test_pieces_that_move_together_are_one_character_and_neighbours_that_do_not_are_two():
+    c, wholes, _ = compose(LONE, 0.0)
+    assert pairs(c, wholes) == [{(BOW, STEM)}]
     assert len(wholes[0].examples) == 24
+
+
+@pytest.mark.parametrize(("words", "composes"), [(LONE, True), (ALSO_ALONE, False)])
+def test_pieces_worn_in_ways_of_their_own_are_one_if_they_never_stand_alone(words, composes):
+    c, wholes, pieces = compose(words, 35.0)
+    assert (pairs(c, wholes) == [{(BOW, STEM)}]) == composes
+    assert pieces == ([BOW, STEM] if composes else [])

@@ -13,6 +13,8 @@ from unblot.learning.parts import find_components, find_parts
 from unblot.learning.seeds import LEVELS, Seed, find_seeds
 from unblot.learning.windows import (
     PRINTED,
+    alone,
+    around_small,
     evidence,
     fit,
     frames,
@@ -212,3 +214,12 @@ def test_of_worn_small_marks_more_may_be_reliable_beside_them(dot, beside, whole
     other[12:36, 4 : 4 + round(beside * (part > 0).sum() / 24)] = True
     W[other] = A[other] = 0.99
     assert (own_shape(W, A, part, True) is not None) == whole
+
+
+@pytest.mark.parametrize(("top", "left", "free"), [(30, 38, True), (30, 35, False), (40, 26, False), (46, 26, True)])
+def test_small_marks_stand_alone_with_neighbours_beside_them_but_nothing_close_above_or_below(top, left, free):
+    own = np.zeros(FRAME, bool)
+    own[30:36, 26:33] = True
+    cells = 0.9 * own.astype(np.float32)
+    cells[top : top + 8, left : left + 6] = 0.9
+    assert alone(cells, around_small(own)) == free
