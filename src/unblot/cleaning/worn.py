@@ -191,7 +191,7 @@ def _read(sheet: Sheet, glyphs: list[Glyph], c: Int[np.ndarray, " S"], corner: I
 
 
 def uncrowded(found: Readings, glyphs: list[Glyph]) -> Readings:
-    """Leave out what is not whole and closer to its neighbour than type is set: pieces of letters that have no class."""
+    """Leave out what is not whole and closer to a neighbour than type is set: pieces of letters without a class."""
     sides = sides_of(np.stack([glyph.own for glyph in glyphs]))
     return found[(crowding(found.c, found.corner, sides) > TIGHT) | (found.share > PRESSED)]
 
