@@ -40,7 +40,7 @@ MAYBE, FEW, FEW_EACH = 0.12, 10, 15  # the same after one turn, of a few classes
 WEAR_TURNS = 3
 WHOLE = 0.5  # of its class's typical evidence that a reading must have to teach
 FAINTEST, NEW = 0.2, 0.4  # the same, to be a character that was found before, and one that was not
-TIGHT, PRESSED = 0.01, 0.8  # of all neighbours that come as close as pieces of a letter do; the least share of those
+TIGHT, PRESSED = 0.01, 0.8  # of all neighbours that overlap as much as pieces of a letter do; the least share of those
 SAME = 0.25  # of a character's larger side: places that are the same
 ODDS, SHARE = -2.0, 6.0  # log odds of a reading that was not found before, and for the share of the typical evidence
 NEVER_SURE = 0.87  # probability of those, at most
@@ -191,7 +191,7 @@ def _read(sheet: Sheet, glyphs: list[Glyph], c: Int[np.ndarray, " S"], corner: I
 
 
 def uncrowded(found: Readings, glyphs: list[Glyph]) -> Readings:
-    """Leave out what is not whole and closer to a neighbour than type is set: pieces of letters without a class."""
+    """Leave out what is not whole and overlaps as type hardly ever does: pieces of letters without a class."""
     sides = sides_of(np.stack([glyph.own for glyph in glyphs]))
     return found[(crowding(found.c, found.corner, sides) > TIGHT) | (found.share > PRESSED)]
 

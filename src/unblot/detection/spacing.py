@@ -61,13 +61,13 @@ def sides_of(own: Bool[np.ndarray, "C P1 P2"]) -> Sides:
 
 
 def crowding(c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], sides: Sides) -> Float[np.ndarray, " S"]:
-    """Give for each character the share of all neighbours that are as close as its closest one, or closer."""
+    """Give for each character the share of all neighbours whose ink overlaps as much as with its own; 1 for none."""
     one, other = next_ones(corner)
     gaps = sides.gaps(c, corner, one, other)
     spacing = learn_spacing(c, corner, sides)
     shares = np.ones(len(c))
     if spacing is not None:
-        near = spacing.share[np.clip(gaps, CLOSEST, FARTHEST) - CLOSEST]
+        near = np.where(gaps < 0, spacing.share[np.clip(gaps, CLOSEST, FARTHEST) - CLOSEST], 1)
         np.minimum.at(shares, one, near)
         np.minimum.at(shares, other, near)
     return shares
