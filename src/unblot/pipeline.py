@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import torch
 
 from unblot.cleaning.alphabet import Lesson, learn_alphabet
+from unblot.cleaning.doubts import is_text
 from unblot.cleaning.marks import Box
 from unblot.cleaning.passes import Character, find_characters
 from unblot.cleaning.repaint import repaint
@@ -101,11 +102,17 @@ def clean(
     clock = Clock()
     inks = _inks(pages, settings.method if model is None else model.method)
     clock.lap("features")
-    model = _learn(inks, settings, device, watch, clock) if model is None else model.to(device)
+    given = model is not None
+    model = model.to(device) if model is not None else _learn(inks, settings, device, watch, clock)
     found = _find(inks, model, settings, watch)
+    if not given and model.method == "page":
+        found = [each if is_text(inked, each) else [] for inked, each in zip(inks, found, strict=True)]
     clock.lap("detection")
     if not any(found):
-        raise NothingFoundError("none of the characters were found; the input is left as it is, nothing was written")
+        raise NothingFoundError(
+            "hardly anything on the page was read as characters: it is no text, or none that repeats; "
+            "the input is left as it is, nothing was written"
+        )
     results = []
     for number, (page, inked, characters) in enumerate(zip(pages, inks, found, strict=True)):
         results.append(_cleaned(page, inked, characters, model, settings))

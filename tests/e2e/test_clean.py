@@ -6,6 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -122,7 +123,9 @@ def test_a_page_without_ink_or_without_repetition_is_left_alone(tmp_path):
     strokes = blank.copy()
     for row, column, length in ((60, 80, 300), (200, 30, 200), (330, 250, 220)):
         strokes[row : row + 8, column : column + length] = 20
-    for name, pixels in (("blank", blank), ("strokes", strokes)):
+    clouds = cv2.GaussianBlur(rng.random((900, 700)), (0, 0), 15)  # spots, some of which are alike
+    clouds = (255 * (clouds - clouds.min()) / np.ptp(clouds)).astype(np.uint8)
+    for name, pixels in (("blank", blank), ("strokes", strokes), ("clouds", clouds)):
         Image.fromarray(pixels).save(tmp_path / f"{name}.png")
         done = unblot("clean", str(tmp_path / f"{name}.png"), "-o", str(tmp_path / "out.png"), "--device", "cpu")
         assert_one_line_error(done, 5, "nothing was written")

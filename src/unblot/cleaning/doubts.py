@@ -14,10 +14,15 @@ from unblot.cleaning.marks import OWNED, PALE, THICK
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT, SURE
 from unblot.cleaning.stamps import placed
+from unblot.learning.parts import WIDER, find_components, likely
+from unblot.learning.seeds import LEVELS
+from unblot.scale import HEIGHT, PageInk, scale_factor, scaled
 
 SOME, MUCH = 0.06, 0.2  # of a character's ink that hangs on it and has no owner: then it is doubtful, or is none
 SEAM = 3  # pixels: the edges of a character's ink
 PART, GAP, OVERLAP, ABOVE = 0.8, 0.5, 0.1, 0.5  # heights of a part above or below its letter; of its width, above it
+LETTER = 0.4  # of a character's height: smaller marks tell nothing
+HELD, READ = 0.5, 0.6  # of a mark that characters hold; of all such marks, where a page is text
 MIXED, MORE = 1.75, 0.05  # times as far from agreeing as most classes' instances are, and by how much at least
 
 
@@ -30,6 +35,23 @@ def likely_at_most(view: Closeup, found: list[Character], height: float) -> list
         return DOUBT if joined + stacked > SOME else 1.0
 
     return list(map(most, found, *_surplus(view, found, height)))
+
+
+def is_text(inked: PageInk, found: list[Character]) -> bool:
+    """Tell whether characters hold most of what has their size: on text nearly all, on a photograph a few spots."""
+    if inked.height is None:
+        return False
+    factor = scale_factor(inked.height)
+    marks = find_components(scaled(inked.ink, factor), LEVELS[0])
+    there = np.zeros(marks.label.shape, bool)
+    for each in found:
+        x0, y0, x1, y1 = (max(0, round(factor * side)) for side in each.box)
+        there[y0:y1, x0:x1] = True
+    held = np.bincount(marks.label[there], minlength=len(marks.stats)) / marks.stats[:, cv2.CC_STAT_AREA]
+    sizes = marks.stats[:, [cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT]].max(1)
+    letters = [k for k in likely(marks.stats, WIDER) if sizes[k] > LETTER * HEIGHT]
+    area = marks.stats[letters, cv2.CC_STAT_AREA]
+    return bool(area[held[letters] > HELD].sum() >= READ * area.sum())
 
 
 def mixed(alike: dict[int, float]) -> set[int]:

@@ -91,6 +91,9 @@ def worn_seeds(grid: Grid, seeds: list[Seed]) -> list[Seed] | None:
 
     Pieces that are one character become one class.
     """
+    seeds = [seed for seed in seeds if (seed.part > PRINTED).any()]
+    if not seeds:
+        return None
     parts = np.stack([seed.part for seed in seeds])
     own = parts > PRINTED
     if not _bent(measure(np.zeros(grid.ink.shape, bool), grid).sheet, [seed.corners for seed in seeds], own):

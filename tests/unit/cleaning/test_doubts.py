@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
+import pytest
 
 from unblot.cleaning.closeup import look_closely
-from unblot.cleaning.doubts import likely_at_most, mixed
+from unblot.cleaning.doubts import is_text, likely_at_most, mixed
 from unblot.cleaning.passes import Character
 from unblot.cleaning.reread import DOUBT
 from unblot.cleaning.stamps import Stamp
+from unblot.scale import PageInk
 
 SEAM = 2
 STEM = np.zeros((44, 12), np.float32)
@@ -67,3 +69,21 @@ def test_classes_whose_instances_differ_much_more_than_others_mix_letters():
     assert mixed({0: 0.92, 1: 0.93, 2: 0.9, 3: 0.82}) == {3}
     assert mixed({0: 0.999, 1: 0.998, 2: 0.99, 3: 0.998}) == set()
     assert mixed({}) == set()
+
+
+@pytest.mark.parametrize(
+    ("read", "factor", "text"), [(12, 1, True), (9, 1, True), (5, 1, False), (9, 2, True), (0, 1, False)]
+)
+def test_a_page_is_text_where_most_marks_as_large_as_characters_are_characters(read, factor, text):
+    ink = cv2.resize(page(), None, fx=factor, fy=factor, interpolation=cv2.INTER_NEAREST)
+    ink[4:12, 4 : 40 * factor : 6] = 0.9  # specks
+    found = [
+        Character(0, 0, (factor * x, factor * y, factor * (x + 8), factor * (y + 40)), 0.9, 0.9, None, 1)
+        for y, x in PLACES[:read]
+    ]
+    assert is_text(PageInk(ink, ink, np.ones_like(ink), 44.0 * factor), found) == text
+
+
+def test_a_page_on_which_nothing_is_as_high_as_characters_is_no_text():
+    ink = page()
+    assert not is_text(PageInk(ink, ink, np.ones_like(ink), None), [])
