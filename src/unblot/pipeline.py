@@ -122,6 +122,8 @@ def clean(
 
 
 def _cleaned(page: Page, inked: PageInk, characters: list[Character], model: Model, settings: Settings) -> PageResult:
+    if not characters:  # nothing tells dirt from what is no text
+        return PageResult(page, [], page)
     if settings.mode == "repaint":
         painted = repaint(page, inked.ink, characters, model)
         return PageResult(page, characters, protect(painted, page, settings.protected))
