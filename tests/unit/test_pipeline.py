@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from unblot import pipeline
 from unblot.cleaning.passes import Character
 from unblot.cleaning.restore import Restored
 from unblot.errors import NothingFoundError
+from unblot.model.file import Model
 from unblot.page import Page
 from unblot.pipeline import Settings, clean
 from unblot.scale import PageInk
@@ -22,14 +25,11 @@ def pages(monkeypatch) -> list[Page]:
     for x0, y0, x1, y1 in BOXES:
         pixels[y0:y1, x0:x1] = 20
 
-    class Learned:
-        method = "page"
-
     def find(inks: list[PageInk], *_: object) -> list[list[Character]]:
         read = [Character(0, 0, box, 0.9, 0.9, None, 1) for box in BOXES]
         return [read, read[:2]][-len(inks) :]
 
-    monkeypatch.setattr(pipeline, "_learn", lambda *_: Learned())
+    monkeypatch.setattr(pipeline, "_learn", lambda *_: Mock(spec=Model, method="page"))
     monkeypatch.setattr(pipeline, "_find", find)
     monkeypatch.setattr(pipeline, "settle", lambda _, characters, __: (characters, {}))
     blank = Page(np.full_like(pixels, 250))
