@@ -48,8 +48,9 @@ def is_text(inked: PageInk, found: list[Character]) -> bool:
         x0, y0, x1, y1 = (max(0, round(factor * side)) for side in each.box)
         there[y0:y1, x0:x1] = True
     held = np.bincount(marks.label[there], minlength=len(marks.stats)) / marks.stats[:, cv2.CC_STAT_AREA]
-    sizes = marks.stats[:, [cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT]].max(1)
-    letters = [k for k in likely(marks.stats, WIDER) if sizes[k] > LETTER * HEIGHT]
+    letters = likely(marks.stats, WIDER)
+    sizes = marks.stats[letters][:, [cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT]].max(1)
+    letters = letters[sizes > LETTER * HEIGHT]
     area = marks.stats[letters, cv2.CC_STAT_AREA]
     return bool(area[held[letters] > HELD].sum() >= READ * area.sum())
 

@@ -20,7 +20,7 @@ from unblot.cleaning.reread import DOUBT
 from unblot.detection.places import Search
 from unblot.detection.reading import Readings, read
 from unblot.detection.rows import find_rows
-from unblot.detection.spacing import crowding, learn_spacing, sides_of
+from unblot.detection.spacing import Sides, crowding, learn_spacing, sides_of
 from unblot.grid import CELL, FRAME, Grid, InkCells
 from unblot.inference.sheet import Sheet, lay_out
 from unblot.learning.alike import LEAST_PARTS
@@ -189,14 +189,17 @@ def _taught(sheet: Sheet, examples: Int[np.ndarray, "N 2"], glyph: Glyph, wear: 
 def _read(sheet: Sheet, glyphs: list[Glyph], c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"]) -> Readings:
     """Read a page whose lines and frequencies are those of some characters."""
     count = np.bincount(c, minlength=len(glyphs)) + RARE
-    spacing = learn_spacing(c, corner, sides_of(np.stack([glyph.own for glyph in glyphs])))
+    spacing = learn_spacing(c, corner, _sides(glyphs))
     return read(sheet, glyphs, count / count.sum(), find_rows(c, corner, len(glyphs)), Search(), spacing)
 
 
 def uncrowded(found: Readings, glyphs: list[Glyph]) -> Readings:
     """Leave out what is not whole and overlaps as type hardly ever does: pieces of letters without a class."""
-    sides = sides_of(np.stack([glyph.own for glyph in glyphs]))
-    return found[(crowding(found.c, found.corner, sides) > TIGHT) | (found.share > PRESSED)]
+    return found[(crowding(found.c, found.corner, _sides(glyphs)) > TIGHT) | (found.share > PRESSED)]
+
+
+def _sides(glyphs: list[Glyph]) -> Sides:
+    return sides_of(np.stack([glyph.own for glyph in glyphs]))
 
 
 def _characters(found: Readings, grid: Grid, model: Model, first: list[Character]) -> Iterator[Character]:

@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 from unblot.detection.places import PLAY, Search, find_places
 from unblot.detection.quality import quality as measure
 from unblot.detection.rows import Rows
-from unblot.detection.spacing import Spacing, sides_of
+from unblot.detection.spacing import Spacing
 from unblot.grid import FRAME
 from unblot.inference.kernels_wear import best_chains, near_pairs, overlaps
 from unblot.inference.sheet import DIRTY, Sheet, glance, look
@@ -137,7 +137,6 @@ class _Line:
         self, sheet: Sheet, glyphs: list[Glyph], log_pi: Float[np.ndarray, " C"], spacing: Spacing | None
     ) -> None:
         self.sheet, self.glyphs, self.log_pi, self.spacing = sheet, glyphs, log_pi, spacing
-        self.sides = sides_of(np.stack([g.own for g in glyphs]))
         self.half = np.array([(g.box[2] - g.box[0]) / 2 for g in glyphs])
         self.middle = np.array([(g.box[2] + g.box[0]) / 2 for g in glyphs])
         covered = [(g.pattern.rows, g.pattern.columns) for g in glyphs]
@@ -159,7 +158,7 @@ class _Line:
         terms = np.empty(len(one), np.float32)
         overlaps(shown, odds, self.box, c, corner, one, other, np.float32(OVERLAP), terms)
         if self.spacing is not None:
-            terms += self.spacing.cost(self.sides.gaps(c, corner, one, other))
+            terms += self.spacing.cost(self.spacing.sides.gaps(c, corner, one, other))
         to_here, before = _chains(x, half, value, one, other, terms)
         chosen = _path(to_here, before)
         if not len(chosen):

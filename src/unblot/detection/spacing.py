@@ -42,14 +42,18 @@ class Sides:
 
 @dataclass(frozen=True)
 class Spacing:
-    """The share of neighbours that come as close as each number of cells, or closer."""
+    """The share of neighbours that come as close as each number of cells, or closer, and where their ink ends."""
 
     share: Float[np.ndarray, " G"]
+    sides: Sides
+
+    def closer(self, gaps: Int[np.ndarray, " p"]) -> Float[np.ndarray, " p"]:
+        """Give the share of neighbours that come as close as some do, or closer."""
+        return np.asarray(self.share[np.clip(gaps, CLOSEST, FARTHEST) - CLOSEST])
 
     def cost(self, gaps: Int[np.ndarray, " p"]) -> Float[np.ndarray, " p"]:
         """Give the evidence that it costs to stand that close, negative."""
-        share = self.share[np.clip(gaps, CLOSEST, FARTHEST) - CLOSEST]
-        return np.asarray(WEIGHT * np.log(np.minimum(share / USUAL, 1)), np.float32)
+        return np.asarray(WEIGHT * np.log(np.minimum(self.closer(gaps) / USUAL, 1)), np.float32)
 
 
 def sides_of(own: Bool[np.ndarray, "C P1 P2"]) -> Sides:
@@ -64,10 +68,10 @@ def crowding(c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], sides: Si
     """Give for each character the share of all neighbours whose ink overlaps as much as with its own; 1 for none."""
     one, other = next_ones(corner)
     gaps = sides.gaps(c, corner, one, other)
-    spacing = learn_spacing(c, corner, sides)
+    spacing = _learned(gaps, sides)
     shares = np.ones(len(c))
     if spacing is not None:
-        near = np.where(gaps < 0, spacing.share[np.clip(gaps, CLOSEST, FARTHEST) - CLOSEST], 1)
+        near = np.where(gaps < 0, spacing.closer(gaps), 1)
         np.minimum.at(shares, one, near)
         np.minimum.at(shares, other, near)
     return shares
@@ -75,9 +79,12 @@ def crowding(c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], sides: Si
 
 def learn_spacing(c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], sides: Sides) -> Spacing | None:
     """Learn from characters how close neighbours come; None where too few stand side by side."""
-    gaps = sides.gaps(c, corner, *next_ones(corner))
+    return _learned(sides.gaps(c, corner, *next_ones(corner)), sides)
+
+
+def _learned(gaps: Int[np.ndarray, " p"], sides: Sides) -> Spacing | None:
     gaps = gaps[gaps < FARTHEST]
     if len(gaps) < ENOUGH:
         return None
     closer = np.array([(gaps <= gap).sum() for gap in range(CLOSEST, FARTHEST + 1)])
-    return Spacing((closer + UNSEEN) / (len(gaps) + 1))
+    return Spacing((closer + UNSEEN) / (len(gaps) + 1), sides)

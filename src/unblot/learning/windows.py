@@ -209,10 +209,7 @@ def small_ones(own: Bool[np.ndarray, "C P1 P2"]) -> Bool[np.ndarray, " C"]:
 
 def around_small(own: Bool[np.ndarray, "P1 P2"]) -> Bool[np.ndarray, "P1 P2"]:
     """Give the cells around a small mark, none for a large one."""
-    if not is_small(own):
-        return np.zeros_like(own)
-    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * SIDE + 1, 2 * ALONE + 1))
-    return np.asarray((cv2.dilate(own.astype(np.uint8), disc) > 0) & ~grown(own, 1))
+    return grown(own, ALONE, SIDE) & ~grown(own, 1) if is_small(own) else np.zeros_like(own)
 
 
 def alone(cells: Float[np.ndarray, "P1 P2"], around: Bool[np.ndarray, "P1 P2"]) -> bool:
@@ -238,7 +235,8 @@ def laid(
     return there
 
 
-def grown(mask: Bool[np.ndarray, "P1 P2"], by: int) -> Bool[np.ndarray, "P1 P2"]:
-    """Take in the cells up to `by` around a mask."""
-    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * by + 1, 2 * by + 1))
+def grown(mask: Bool[np.ndarray, "P1 P2"], by: int, beside: int | None = None) -> Bool[np.ndarray, "P1 P2"]:
+    """Take in the cells up to `by` around a mask, or above and below it alone, up to `beside` on its sides."""
+    across = by if beside is None else beside
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * across + 1, 2 * by + 1))
     return np.asarray(cv2.dilate(mask.astype(np.uint8), disc) > 0)
