@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 from jaxtyping import Float
 
+from unblot.connected import connected
 from unblot.ink import REACH, ink_and_paper
 from unblot.page import Page
 
@@ -69,7 +70,7 @@ def reach_for(height: float) -> int:
 
 def character_height(found: Float[np.ndarray, "H W"]) -> float | None:
     """Give the height most connected parts of the ink have, None where there are no such parts."""
-    _, _, stats, _ = cv2.connectedComponentsWithStats((found > INKED).astype(np.uint8))
+    stats = connected(found > INKED)[1]
     width, height, area = (
         stats[1:, at].astype(float) for at in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA)
     )

@@ -15,6 +15,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from unblot.connected import connected
+
 Box = tuple[int, int, int, int]
 
 KEPT = "unlearned mark on a text line"
@@ -183,7 +185,7 @@ def _components(
     mask: Bool[np.ndarray, "H W"],
 ) -> tuple[Int[np.ndarray, "H W"], Int[np.ndarray, "M 4"], Int[np.ndarray, " M"]]:
     """Give the number of the connected part that each pixel belongs to, and the parts' boxes and areas."""
-    _, label, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
+    label, stats = connected(mask)
     boxes = stats[:, :4].astype(np.int64)
     boxes[:, 2:] += boxes[:, :2]
     return label, boxes, np.maximum(stats[:, cv2.CC_STAT_AREA], 1)
@@ -217,18 +219,25 @@ def _pieces(
 ) -> Bool[np.ndarray, "H W"]:
     """Give what is left of unknown letters between the characters of a line, without the strokes that cross them."""
     strokes = long_strokes(dirt, hand.height)
-    left = dirt & ~strokes & ~own
-    parts = ink_parts(left, ink)
-    chosen = _like_writing(parts, hand, LARGE) & (parts.share(hidden & left) < HIDDEN)
+    apart = dirt & ~strokes & ~own
+    parts = ink_parts(apart, ink)
+    chosen = _like_writing(parts, hand, LARGE) & (parts.share(hidden & apart) < HIDDEN)
     chosen &= np.maximum(parts.width, parts.tall) > PIECE * hand.height
     chosen[0] = False
     chosen[chosen] = _in_line(parts.boxes[chosen], written, NEXT * hand.height, 0.0)
     chosen[chosen] = [not _end_of_a_stroke(parts, k) for k in np.nonzero(chosen)[0].tolist()]
-    pieces = chosen[parts.label].astype(np.uint8)
+    all_pieces = np.zeros_like(dirt)
+    if not chosen.any():
+        return all_pieces
     reach = 2 * max(1, round(CROSSED * hand.stroke)) + 1
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))
-    between = (cv2.morphologyEx(pieces, cv2.MORPH_CLOSE, disc) > 0) & dirt & ~own
-    return np.asarray(_grown((pieces > 0) | between, 1) & (~strokes | between) & ~(dirt & own))
+    (left, top), (right, bottom) = parts.boxes[chosen, :2].min(0) - reach, parts.boxes[chosen, 2:].max(0) + reach
+    here = slice(max(0, top), bottom), slice(max(0, left), right)
+    pieces = chosen[parts.label[here]].astype(np.uint8)
+    between = (cv2.morphologyEx(pieces, cv2.MORPH_CLOSE, disc) > 0) & dirt[here] & ~own[here]
+    grown = _grown((pieces > 0) | between, 1)
+    all_pieces[here] = grown & (~strokes[here] | between) & ~(dirt[here] & own[here])
+    return all_pieces
 
 
 def _underlines(

@@ -79,7 +79,7 @@ def restore(page: Page, inked: PageInk, found: list[Character], stamps: dict[int
     if marks.clean and stained.mean() < SPOTLESS and not white:
         return Restored(page, marks.kept, [])
     gone = cv2.dilate((~own & ~marks.stays & (ink > FAINT)).astype(np.uint8), np.ones((HALO, HALO), np.uint8)) > 0
-    changed = (np.abs(result - ink) > FAINT) | stained | (gone & (result < FAINT))
+    changed = (cv2.absdiff(result, ink) > FAINT) | stained | (gone & (result < FAINT))
     before = np.where(changed, 0, ink)
     dirty = (changed & (ink > INKED)).sum() > DIRTY * (ink > INKED).sum() or stained.mean() > DIRTY
     full, usual = _full_ink(result, height)
@@ -190,7 +190,7 @@ def _full_ink(ink: Float[np.ndarray, "H W"], height: float) -> tuple[Float[np.nd
     It is the mean of the ink around, the strongest counting most.
     """
     written = np.where(ink > FAINT, ink, 0)[::2, ::2]
-    weight = written**STRONGEST
+    weight = cv2.pow(written, STRONGEST)
     total, weighted = (_around(values, height / 2, NEAR) for values in (weight, weight * written))
     full = weighted / np.maximum(total, TINY)
     return full, float(np.median(full[total > TINY])) if (total > TINY).any() else 1.0

@@ -13,6 +13,7 @@ from unblot.cleaning.passes import Character
 from unblot.features import GaborBank
 from unblot.learning.classes import PRINTED
 from unblot.model.file import Model
+from unblot.threads import side_by_side
 
 FAINTEST = 0.02  # ink that a character's picture has beyond its neighbours'
 SEAM = 0.05  # of a character's height: faint ink around its own
@@ -45,7 +46,8 @@ def settle(
     for number, each in enumerate(found):
         members[each.c].append(number)
     there, stamps = list(found), {}
-    for c, numbers in sorted(members.items()):
+
+    def of_class(c: int, numbers: list[int]) -> None:
         x0, y0, x1, y1 = found[numbers[0]].box
         seam, play = _margins(found[numbers[0]])
         own = own_pixels(model, c, (y1 - y0, x1 - x0), seam)
@@ -60,7 +62,9 @@ def settle(
         stamps[c] = Stamp(own, picture, bold, seam)
         for n, place in zip(numbers, places, strict=True):
             there[n] = moved(found[n], place[0] - play, place[1] - play)
-    return there, stamps
+
+    side_by_side(lambda one: of_class(*one), members.items())
+    return there, {c: stamps[c] for c in sorted(stamps)}
 
 
 def settled(ink: Float[np.ndarray, "H W"], each: Character, stamp: Stamp) -> Character:
@@ -116,6 +120,8 @@ def around(ink: np.ndarray, box: tuple[int, int, int, int], by: int) -> np.ndarr
     x0, y0, x1, y1 = box
     top, left, bottom, right = y0 - by, x0 - by, y1 + by, x1 + by
     inner = ink[max(0, top) : max(0, bottom), max(0, left) : max(0, right)]
+    if inner.shape == (bottom - top, right - left):
+        return inner
     before, first = max(0, -top), max(0, -left)
     after, last = bottom - top - before - inner.shape[0], right - left - first - inner.shape[1]
     return np.pad(inner, ((before, after), (first, last)))

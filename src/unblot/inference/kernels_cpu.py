@@ -22,6 +22,8 @@ from unblot.model.likelihood import NEVER, Terms
 # The data was checked, so there is no NaN to keep; and a division that may raise cannot become a vector instruction.
 FAST = {"fastmath": {"contract", "reassoc", "nsz", "arcp", "nnan", "ninf"}, "error_model": "numpy"}
 
+TOGETHER = 128  # states of one class that one thread looks at row after row
+
 _f32 = np.float32
 _LOG2E = _f32(1 / math.log(2))
 _LN2_HIGH = _f32(0.693359375)
@@ -118,6 +120,11 @@ def _distance(y, W, precision):
 def _row_logits(y, log_H, W, precision, offset, z):
     """z_j = r_j(y_j) + logit a_j along a row of the pattern."""
     F = len(y) // len(z)
+    if F == 1:  # the same, in a loop that becomes vector instructions
+        for j in range(len(z)):
+            delta = y[j] - W[j]
+            z[j] = offset[j] - log_H[j] - y.dtype.type(0.5) * precision[j] * delta * delta
+        return
     for j in range(len(z)):
         run = slice(j * F, (j + 1) * F)
         z[j] = offset[j] - log_H[j] - y.dtype.type(0.5) * _distance(y[run], W[run], precision[run])  # Eq. 4
@@ -167,15 +174,15 @@ def _shifted_loop(Z, offset, log_H, i1, i2, out):
 
 
 @numba.njit(parallel=True, cache=True, **FAST)
-def _states_loop(y, log_H, W, precision, offset, first, last, start, x1, x2, out):
-    """out[s] = sum_i softplus(z_i); the states of patch n and class c are start[n C + c] and following.
+def _states_loop(y, log_H, W, precision, offset, first, last, start, n_of, c_of, x1, x2, out):
+    """out[s] = sum_i softplus(z_i); the states from one start to the next are of one patch and one class.
 
     Only columns first[c, i1] to last[c, i1] have a mask.
     """
-    D1, (C, P1, P2) = y.shape[1], offset.shape
+    D1, (_, P1, P2) = y.shape[1], offset.shape
     F = W.shape[2] // P2
     for group in numba.prange(len(start) - 1):
-        n, c = group // C, group % C
+        n, c = n_of[start[group]], c_of[start[group]]
         z = np.empty(P2, y.dtype)
         for s in range(start[group], start[group + 1]):
             out[s] = 0
@@ -227,10 +234,11 @@ def sum_dense(batch: Batch, terms: Terms, features: Int[Tensor, "C L"]) -> Float
 
 def sum_states(batch: Batch, terms: Terms, states: States) -> Float[Tensor, " S"]:
     """Sum softplus(z_i) over the whole pattern, for the given states alone."""
-    groups = torch.bincount(states.n * terms.C + states.c, minlength=batch.N * terms.C)
-    start = torch.cat([torch.zeros(1, dtype=torch.int64), groups.cumsum(0)])
-    out = torch.empty(len(states.n), dtype=torch.float64)
-    _states_loop(*_arrays(batch, terms, states), *_spans(terms), start.numpy(), *_shift(states, terms), out.numpy())
+    n, c, count = states.n.numpy(), states.c.numpy(), len(states.n)
+    others = np.flatnonzero(np.diff(n) | np.diff(c)) + 1
+    start = np.unique(np.concatenate([np.arange(0, count, TOGETHER), others, [0, count]]))
+    out = torch.empty(count, dtype=torch.float64)
+    _states_loop(*_arrays(batch, terms, states), *_spans(terms), start, n, c, *_shift(states, terms), out.numpy())
     return out.to(terms.W.dtype)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial import cKDTree
 
+from unblot.connected import connected
 from unblot.grid import BLUR, CELL, FRAME, stronger
 from unblot.scale import HEIGHT
 
@@ -65,8 +66,7 @@ class Components:
 
 def find_components(ink: Float[np.ndarray, "H W"], level: float) -> Components:
     """Find the connected components where the ink is above a level."""
-    _, label, stats, _ = cv2.connectedComponentsWithStats((ink > level).view(np.uint8))
-    return Components(level, label, stats)
+    return Components(level, *connected(ink > level))
 
 
 def find_parts(ink: Float[np.ndarray, "H W"], components: Components, wide: bool = False) -> Parts:

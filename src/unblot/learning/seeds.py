@@ -15,6 +15,7 @@ from unblot.grid import CELL, FRAME, Grid
 from unblot.learning.alike import ALIKE, LEAST_PARTS, correlate, evenly, first_ones, repeating_area
 from unblot.learning.parts import INKED, Components, Parts, draw_parts, find_components, find_parts, find_places
 from unblot.learning.windows import PRINTED, SPECK, alone, around_small
+from unblot.threads import side_by_side
 
 LEVELS = (0.4, 0.2, 0.12, 0.07)  # of ink
 FAINT = 1.1  # times as much must be covered for fainter ink to count: all ink covers some more when it is stronger
@@ -94,19 +95,15 @@ def best_components(grid: Grid, usual: Components) -> Components:
     broken: thin strokes cover more when they are stronger, and that is all.
     """
 
-    def looked_at(components: Components) -> tuple[float, int]:
+    def looked_at(level: float) -> tuple[Components, float, int]:
+        components = usual if level == usual.level else find_components(grid.ink, level)
         places = find_places(components)
         some = [places[k] for k in evenly(len(places), FEW)]
         parts = draw_parts(grid.ink, components.label, some, strength_at(components.level))
-        return repeating_area(parts, len(places)), len(places)
+        return components, repeating_area(parts, len(places)), len(places)
 
-    covered, count = looked_at(usual)
-    best, most, left = usual, covered, count
-    for level in LEVELS[1:]:
-        components = find_components(grid.ink, level)
-        area, number = looked_at(components)
-        if area > most:
-            best, most, left = components, area, number
+    (_, covered, count), *fainter = side_by_side(looked_at, LEVELS)
+    best, most, left = max(fainter, key=lambda one: one[1])
     return best if most > FAINT * covered and left < JOINED * count else usual
 
 
