@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ KEPT, FETCHED = 2**31 - 1, 2**26  # bytes
 MOST = 4  # threads: more take longer, since they wait for each other
 # where the libraries' own loops look how many to start
 POOLS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENCV_FOR_THREADS_NUM")
+BATCHES = 16  # of small pieces of work for each thread: it takes longer to hand one over than to do it
 CYCLES_AFTER = 100_000  # new objects: they are looked through for unused ones that hold each other
 
 T = TypeVar("T")
@@ -33,8 +35,11 @@ def limit_pools() -> None:
 
 def side_by_side(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
     """Do some work for every item, as many at a time as there are processors."""
+    every = list(items)
+    size = max(1, len(every) // (BATCHES * processors()))
+    batches = [every[first : first + size] for first in range(0, len(every), size)]
     with ThreadPoolExecutor(processors()) as pool:
-        return list(pool.map(work, items))
+        return list(itertools.chain.from_iterable(pool.map(lambda batch: list(map(work, batch)), batches)))
 
 
 def keep_memory() -> None:

@@ -72,7 +72,7 @@ def fit(grid: Grid, log_H: Float[Tensor, "G1 G2"], members: list[Int[np.ndarray,
     device = grid.cells.device
     c = torch.from_numpy(np.repeat(np.arange(len(members)), [len(m) for m in members])).to(device)
     batch = frames(grid, log_H, corners)
-    W = torch.stack([batch.Y[c == k].median(0).values for k in range(len(members))])
+    W = torch.stack([_middle(batch.Y[c == k]) for k in range(len(members))])
     pi = torch.bincount(c).to(W) / len(c)
     theta = Theta(W, torch.full_like(W, START_VARIANCE), torch.full_like(W[..., 0], START), pi)
     states = States(torch.arange(len(c), device=device), c, torch.zeros_like(c))
@@ -81,6 +81,12 @@ def fit(grid: Grid, log_H: Float[Tensor, "G1 G2"], members: list[Int[np.ndarray,
     for _ in range(STEPS):
         theta = mstep(theta, statistics(batch, terms(theta, FRAME), given), least, PLAY)
     return theta
+
+
+def _middle(values: Float[Tensor, "N *shape"]) -> Float[Tensor, "*shape"]:
+    """Give the median, the lower one of two: as `torch.median` does, which takes four times as long."""
+    half = (len(values) - 1) // 2
+    return torch.from_numpy(np.partition(values.cpu().numpy(), half, axis=0)[half]).to(values.device)
 
 
 def evidence(
