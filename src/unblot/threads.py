@@ -12,7 +12,7 @@ from typing import TypeVar
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_MAX = -1, -2, -4  # of mallopt, as the C library counts them
 KEPT, FETCHED = 2**31 - 1, 2**26  # bytes
-MOST = 4  # threads: more take longer, since they wait for each other
+MOST = 8  # threads: with sixteen on sixteen processors a page took a sixth longer, since they wait for each other
 # where the libraries' own loops look how many to start
 POOLS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENCV_FOR_THREADS_NUM")
 BATCHES = 16  # of small pieces of work for each thread: it takes longer to hand one over than to do it
