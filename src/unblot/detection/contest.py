@@ -34,17 +34,20 @@ OVERLAP = 4.0  # evidence against a reading for each cell of its ink that a neig
 HANGS = 3.0  # times a small mark's ink that hangs together with it: then it is a piece of that
 OFTEN = 0.3  # of a class's places
 TURNS = 5
+BLOCK = 16  # cells of the page, up and down, whose owners are known to have changed or not
 
 
 @dataclass(frozen=True)
 class View:
     """A page and patterns as rivals see them: cells, log density of the background, and each class's ink.
 
-    `own` are the cells of a class's own ink, `near` those and the ones next to them.
+    `paper` are the log odds of paper against the background, `own` the cells of a class's own ink, `near` those and the
+    ones next to them.
     """
 
     cells: Float[np.ndarray, "G1 G2"]
     log_H: Float[np.ndarray, "G1 G2"]
+    paper: Float[np.ndarray, "G1 G2"]
     W: Float[np.ndarray, "C P1 P2"]
     Phi: Float[np.ndarray, "C P1 P2"]
     A: Float[np.ndarray, "C P1 P2"]
@@ -61,12 +64,6 @@ class View:
             self.known[key] = np.where(self.A[c] > 0, there, -np.inf).astype(np.float32)
         return self.known[key]
 
-    def paper(self, piece: tuple[slice, slice]) -> Float[np.ndarray, "h w"]:
-        """Give the log odds of paper against the background in a piece of the page."""
-        return _log_mixture(
-            self.cells[piece], self.log_H[piece], np.zeros(()), np.full((), START_VARIANCE), np.full((), START)
-        )
-
 
 def view(
     cells: Float[Tensor, "G1 G2 1"], log_H: Float[Tensor, "G1 G2"], theta: Theta, own: Bool[np.ndarray, "C P1 P2"]
@@ -75,7 +72,8 @@ def view(
     page, H, W, Phi, A = (
         v.double().cpu().numpy() for v in (cells[..., 0], log_H, theta.W[..., 0], theta.Phi[..., 0], theta.A)
     )
-    return View(page, H, W, Phi, A, own, np.stack([grown(ink, 1) for ink in own]))
+    paper = _log_mixture(page, H, np.zeros(()), np.full((), START_VARIANCE), np.full((), START))
+    return View(page, H, paper, W, Phi, A, own, np.stack([grown(ink, 1) for ink in own]))
 
 
 def _log_mixture(y: np.ndarray, H: np.ndarray, w: np.ndarray, phi: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -125,11 +123,16 @@ def contest(
     if allowed is not None:
         blocked[~allowed] = len(blocked)
     owned = np.zeros(view.cells.shape, np.int16)  # by how many of them
+    changed = np.zeros([-(-side // BLOCK) for side in owned.shape], int)  # in which step owners of a block's cells did
+    step, compared = 0, dict[tuple[int, ...], tuple[int, bool]]()  # which sides were, when, and whether the first won
     weight = weighed(found, typical)
     gain = weight.copy()  # less what those that hold would lose
 
     def hold(those: list[int], sign: int) -> None:
+        nonlocal step
+        step += 1
         for k in those:
+            changed[_blocks(*_frame(found.corner[k]))] = step
             holds[k] = sign > 0
             blocked[rivals[k]] += sign
             gain[rivals[k]] -= sign * weight[k]
@@ -150,11 +153,18 @@ def contest(
         close = found.evidence[k] > CLOSE * found.evidence[against].sum() and found.c[k] not in found.c[against]
         return [k] if close and blocked[k] <= MOST_RIVALS else [], against
 
+    def better(side: list[int], against: list[int]) -> bool:
+        """Tell whether one side sees more than the other; what did not change since it was asked is not looked at."""
+        key, piece = (*side, -1, *against), _piece(found.corner[[*side, *against]])
+        if key not in compared or changed[_blocks(*piece)].max() > compared[key][0]:
+            compared[key] = step, _ahead(view, found, owned, side, against, whole, piece) > MARGIN
+        return compared[key][1]
+
     for _ in range(TURNS):
         before = holds.copy()
         for k in order.tolist():
             side, against = instead_of(k)
-            if side and (not against or _ahead(view, found, owned, side, against, whole) > MARGIN):
+            if side and (not against or better(side, against)):
                 hold(against, -1)
                 hold(side, 1)
         if (holds == before).all():
@@ -186,16 +196,14 @@ def _ahead(
     side: list[int],
     against: list[int],
     whole: Bool[np.ndarray, " S"],
+    piece: tuple[slice, slice],
 ) -> float:
     """Give how much more one side sees than those that hold its ink, in what any covers and nobody else owns.
 
-    What it costs is taken off: ink that others own, and characters that it has more.
+    What it costs is taken off: ink that others own, and characters that it has more. They all lie in a piece.
     """
-    everyone = [*side, *against]
-    top, left = np.maximum(found.corner[everyone].min(0) - AROUND, 0)
-    bottom, right = found.corner[everyone].max(0) + FRAME + AROUND
-    piece = (slice(top, bottom), slice(left, right))
-    paper = view.paper(piece)
+    top, left = (each.start for each in piece)
+    paper = view.paper[piece]
     sums, ink, claimed, covered = [], [], [], np.zeros(paper.shape, bool)
     others = owned[piece].copy()
     for those in (side, against):
@@ -229,6 +237,17 @@ def _going_on(inked: Bool[np.ndarray, "h w"], covered: Bool[np.ndarray, "h w"]) 
     outside = np.bincount(pieces[~covered], minlength=count) >= OUTSIDE
     outside[0] = False
     return np.asarray(outside[pieces])
+
+
+def _piece(corner: Int[np.ndarray, "N 2"]) -> tuple[slice, slice]:
+    """Give the piece of the page that some frames cover, and what is close by."""
+    first, last = np.maximum(corner.min(0) - AROUND, 0).tolist(), (corner.max(0) + FRAME + AROUND).tolist()
+    return slice(first[0], last[0]), slice(first[1], last[1])
+
+
+def _blocks(*piece: slice) -> tuple[slice, ...]:
+    """Give the blocks that a piece of the page lies in."""
+    return tuple(slice(side.start // BLOCK, -(-side.stop // BLOCK)) for side in piece)
 
 
 def _frame(corner: Int[np.ndarray, " 2"]) -> tuple[slice, slice]:
