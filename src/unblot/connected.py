@@ -1,4 +1,4 @@
-"""Connected components with their boxes and areas: OpenCV finds them, but measures every pixel of the paper as well."""
+"""Connected components, boxes and areas in OpenCV's order: it finds them, but would measure every pixel of paper."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from jaxtyping import Bool, Int
 
 
 def connected(mask: Bool[np.ndarray, "H W"]) -> tuple[Int[np.ndarray, "H W"], Int[np.ndarray, "K 5"]]:
-    """Number the connected parts of a mask, and give left, top, width, height and area of each; 0 is all the rest.
-
-    The columns are in OpenCV's order.
+    """Find the connected parts of a mask, 0 being all the rest; give left, top, width, height, area of each.
 
     >>> connected(np.array([[True, True, False], [False, False, False], [True, False, False]]))[1].tolist()
     [[0, 0, 3, 3, 6], [0, 0, 2, 1, 2], [0, 2, 1, 1, 1]]

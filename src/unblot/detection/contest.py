@@ -7,7 +7,9 @@ speaks for nobody.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import cv2
@@ -63,6 +65,27 @@ class View:
             there = _log_mixture(self.cells[frame], self.log_H[frame], self.W[c], self.Phi[c], self.A[c])
             self.known[key] = np.where(self.A[c] > 0, there, -np.inf).astype(np.float32)
         return self.known[key]
+
+
+@dataclass
+class _Memory:
+    """How far sides were ahead, and when; in which step owners last changed in each block of the page."""
+
+    changed: Int[np.ndarray, "B1 B2"]
+    step: int = 0
+    known: dict[tuple[int, ...], tuple[int, float]] = field(default_factory=dict)
+
+    def change(self, frames: list[tuple[slice, slice]]) -> None:
+        """Take down that owners change in some frames."""
+        self.step += 1
+        for frame in frames:
+            self.changed[_blocks(*frame)] = self.step
+
+    def ask(self, key: tuple[int, ...], piece: tuple[slice, slice], look: Callable[[], float]) -> float:
+        """Give how far a side is ahead in a piece of the page; where nothing changed since, it is not looked again."""
+        if key not in self.known or self.changed[_blocks(*piece)].max() > self.known[key][0]:
+            self.known[key] = self.step, look()
+        return self.known[key][1]
 
 
 def view(
@@ -123,16 +146,13 @@ def contest(
     if allowed is not None:
         blocked[~allowed] = len(blocked)
     owned = np.zeros(view.cells.shape, np.int16)  # by how many of them
-    changed = np.zeros([-(-side // BLOCK) for side in owned.shape], int)  # in which step owners of a block's cells did
-    step, compared = 0, dict[tuple[int, ...], tuple[int, bool]]()  # which sides were, when, and whether the first won
+    memory = _Memory(np.zeros([-(-side // BLOCK) for side in owned.shape], int))
     weight = weighed(found, typical)
     gain = weight.copy()  # less what those that hold would lose
 
     def hold(those: list[int], sign: int) -> None:
-        nonlocal step
-        step += 1
+        memory.change([_frame(found.corner[k]) for k in those])
         for k in those:
-            changed[_blocks(*_frame(found.corner[k]))] = step
             holds[k] = sign > 0
             blocked[rivals[k]] += sign
             gain[rivals[k]] -= sign * weight[k]
@@ -153,18 +173,11 @@ def contest(
         close = found.evidence[k] > CLOSE * found.evidence[against].sum() and found.c[k] not in found.c[against]
         return [k] if close and blocked[k] <= MOST_RIVALS else [], against
 
-    def better(side: list[int], against: list[int]) -> bool:
-        """Tell whether one side sees more than the other; what did not change since it was asked is not looked at."""
-        key, piece = (*side, -1, *against), _piece(found.corner[[*side, *against]])
-        if key not in compared or changed[_blocks(*piece)].max() > compared[key][0]:
-            compared[key] = step, _ahead(view, found, owned, side, against, whole, piece) > MARGIN
-        return compared[key][1]
-
     for _ in range(TURNS):
         before = holds.copy()
         for k in order.tolist():
             side, against = instead_of(k)
-            if side and (not against or better(side, against)):
+            if side and (not against or _ahead(memory, view, found, owned, side, against, whole) > MARGIN):
                 hold(against, -1)
                 hold(side, 1)
         if (holds == before).all():
@@ -190,6 +203,21 @@ def _shown(view: View, held: Candidates, owned: Int[np.ndarray, "G1 G2"]) -> Boo
 
 
 def _ahead(
+    memory: _Memory,
+    view: View,
+    found: Candidates,
+    owned: Int[np.ndarray, "G1 G2"],
+    side: list[int],
+    against: list[int],
+    whole: Bool[np.ndarray, " S"],
+) -> float:
+    """Give how much more one side sees than the other, as it is remembered where owners did not change."""
+    piece = _piece(found.corner[[*side, *against]])
+    look = functools.partial(_more_seen, view, found, owned, side, against, whole, piece)
+    return memory.ask((*side, -1, *against), piece, look)
+
+
+def _more_seen(
     view: View,
     found: Candidates,
     owned: Int[np.ndarray, "G1 G2"],

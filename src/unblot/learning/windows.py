@@ -83,7 +83,7 @@ def fit(grid: Grid, log_H: Float[Tensor, "G1 G2"], members: list[Int[np.ndarray,
     return theta
 
 
-def _middle(values: Float[Tensor, "N *shape"]) -> Float[Tensor, "*shape"]:
+def _middle(values: Float[Tensor, "N P1 P2 F"]) -> Float[Tensor, "P1 P2 F"]:
     """Give the median, the lower one of two: as `torch.median` does, which takes four times as long."""
     half = (len(values) - 1) // 2
     return torch.from_numpy(np.partition(values.cpu().numpy(), half, axis=0)[half]).to(values.device)
