@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 from jaxtyping import Float
+from scipy.spatial import cKDTree
 
 from unblot.connected import connected
 from unblot.ink import REACH, ink_and_paper
@@ -17,6 +18,9 @@ INKED = 0.5
 SMALLEST = 8  # pixels: lower parts are grain
 LARGEST = 1 / 8  # of the page: higher parts are no characters
 SPREAD = 0.12  # of a height's logarithm: how far the heights of one page's letters lie apart
+AS_MANY = 0.75  # of the ink that most parts' height accounts for: a lower one that does is the letters' height
+WIDE = 2.25  # of a character's height: what is wider does not fit into a frame
+SAME_SIZE, LEAST_WIDE, MOST = 0.03, 8, 0.75  # of a logarithm; letters of one size, and of all that wide, that are some
 GREATEST = 4.0  # more enlarging shows nothing more
 ENOUGH = 0.05  # a logarithm of the factor below this is not worth resampling
 STRONG, FAINTEST = 0.75, 0.2  # ink that most pages have, and that a page must have to be strengthened to it
@@ -81,9 +85,22 @@ def character_height(found: Float[np.ndarray, "H W"]) -> float | None:
     logs = np.log(height[likely])
     grid = np.linspace(logs.min(), logs.max(), 200)
     density = np.exp(-0.5 * ((grid[:, None] - logs) / SPREAD) ** 2) @ height[likely]
-    mode = np.exp(grid[density.argmax()])
+    peak = np.r_[True, density[1:] >= density[:-1]] & np.r_[density[:-1] >= density[1:], True]
+    mode = np.exp(grid[np.nonzero(peak & (density >= AS_MANY * density.max()))[0][0]])
     near = np.abs(logs - np.log(mode)) < 0.5
-    return float(np.median(height[likely][near]))
+    usual = float(np.median(height[likely][near]))
+    return max(usual, _widest(*(v[likely] for v in (width, height, area)), usual) / WIDE)
+
+
+def _widest(
+    width: Float[np.ndarray, " M"], height: Float[np.ndarray, " M"], area: Float[np.ndarray, " M"], usual: float
+) -> float:
+    """Give the width of the widest letters, where what is as wide repeats: joined letters and words differ in size."""
+    wide = (width > WIDE * usual) & (height > usual / 2)
+    sizes = np.log(np.stack([width, height, np.sqrt(area)], 1)[wide])
+    alike = cKDTree(sizes).query_ball_point(sizes, SAME_SIZE, return_length=True) if len(sizes) else np.zeros(0, int)
+    repeat = alike >= LEAST_WIDE
+    return float(width[wide][repeat].max()) if repeat.sum() > MOST * len(sizes) else 0.0
 
 
 def scale_factor(height: float) -> float:

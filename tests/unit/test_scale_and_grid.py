@@ -25,6 +25,29 @@ def test_the_height_of_most_parts_is_found_beside_long_strokes(height):
     assert character_height(page) == pytest.approx(height, abs=1)
 
 
+def boxes(*kinds: tuple[int, int, int]) -> np.ndarray:
+    """Draw boxes in rows, so many of a height and a width each."""
+    page, y, x = np.zeros((1200, 1600), np.float32), 20, 20
+    for count, height, width in kinds:
+        for _ in range(count):
+            if x + width > 1580:
+                y, x = y + 60, 20
+            page[y : y + height, x : x + width] = 1
+            x += width + 12
+    return page
+
+
+@pytest.mark.parametrize(("tall", "height"), [(60, 20), (100, 40)])
+def test_of_two_heights_about_as_frequent_the_lower_is_the_characters(tall, height):
+    assert character_height(boxes((100, 20, 10), (tall, 40, 20))) == pytest.approx(height, abs=1)
+
+
+def test_the_scale_is_such_that_wide_letters_which_repeat_fit_into_a_frame():
+    assert character_height(boxes((100, 20, 15), (20, 20, 60))) == pytest.approx(60 / 2.25, abs=1)
+    words = [(1, 20, width) for width in range(47, 87, 2)]
+    assert character_height(boxes((100, 20, 15), *words)) == pytest.approx(20, abs=1)
+
+
 def test_blank_paper_has_no_height():
     assert character_height(np.zeros((100, 100), np.float32)) is None
 

@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from unblot.grid import FRAME
-from unblot.inference.sheet import Sheet, look
+from unblot.inference.sheet import Sheet, cut, look
 from unblot.learning.glyphs import HALO, Glyph, fit, inside, spread_out
-from unblot.learning.windows import grown
+from unblot.learning.windows import INKED, grown
 from unblot.model.wear import Wear
 from unblot.threads import side_by_side
 
@@ -26,7 +26,8 @@ BESIDE = 60  # cells
 SAME = 2  # cells by which the distance of two pieces may differ
 PIECES = 50.0  # evidence by which two may explain more than one, since they fit more by chance
 UNUSUAL = 150.0  # evidence that one gains more than it does for other neighbours
-NEARLY, ALWAYS = 0.6, 0.75  # of what two usually explain more than one; of a class's characters that are such pieces
+NEARLY, ALWAYS = 0.6, 0.9  # of what two usually explain more than one; of a class's characters that are such pieces
+THERE = 0.5  # of a piece's ink in whose place there is some, or dirt: it may be there, though it was not read
 MOST_PAIRS = 100  # of classes that are looked at
 
 
@@ -85,7 +86,8 @@ def composed(
     frequent = sorted((item for item in pairs.items() if len(item[1]) >= LEAST), key=lambda one: (-len(one[1]), one[0]))
     found = [made for made in side_by_side(compose, frequent[:MOST_PAIRS]) if made is not None]
     usual = float(np.median([whole.gain for whole in found])) if found else 0.0
-    pieces = _always(found, c, NEARLY * usual, len(glyphs))
+    near = [whole for whole in found if whole.gain > NEARLY * usual]
+    pieces = _always(sheet, glyphs, c, corner, near)
     likely = [
         whole
         for whole in found
@@ -95,14 +97,31 @@ def composed(
     return sorted(likely, key=lambda whole: -whole.gain), pieces
 
 
-def _always(found: list[Whole], c: Int[np.ndarray, " S"], least: float, classes: int) -> Bool[np.ndarray, " C"]:
-    """Tell the classes most of whose characters stand before, or behind, one that they may be one character with."""
-    beside = np.zeros((2, classes), int)
-    for whole in found:
-        if whole.gain > least:
-            first = whole.first[0]
-            beside[(0, 1), (c[first], c[first + 1])] += len(whole.first)
-    return np.asarray((beside >= ALWAYS * np.bincount(c, minlength=classes).clip(1)).any(0))
+def _always(
+    sheet: Sheet,
+    glyphs: list[Glyph],
+    c: Int[np.ndarray, " S"],
+    corner: Int[np.ndarray, "S 2"],
+    found: list[Whole],
+) -> Bool[np.ndarray, " C"]:
+    """Tell the classes whose characters nearly all stand before, or behind, one that they may be one character with.
+
+    Letters that mostly do stand without it now and then, beside paper or what is not like it.
+    """
+    count, beside = np.bincount(c, minlength=len(glyphs)), np.zeros((2, len(glyphs)), int)
+    for side in (0, 1):
+        of_class = defaultdict(list)
+        for whole in found:
+            of_class[int(c[whole.first[0] + side])].append(whole.first)
+        for k, pairs in of_class.items():
+            left = np.setdiff1d(np.nonzero(c == k)[0], np.concatenate(pairs) + side)
+            first = max(pairs, key=len)
+            step = np.rint(np.median(corner[first + 1] - corner[first], 0)).astype(int) * (1 - 2 * side)
+            own = glyphs[c[first[0] + 1 - side]].own
+            cells, dirt = (cut(v, inside(sheet, corner[left] + step), FRAME)[:, own] for v in (sheet.cells, sheet.dirt))
+            there = ((cells > INKED) | (dirt > sheet.dirt.min())).mean(1) > THERE
+            beside[side, k] = sum(map(len, pairs)) + there.sum()
+    return np.asarray((beside >= ALWAYS * count.clip(1)).any(0))
 
 
 def _explained(

@@ -24,9 +24,13 @@ def parted(
     sheet: Sheet, glyph: Glyph, examples: Int[np.ndarray, "N 2"], wear: Wear
 ) -> Iterator[tuple[Int[np.ndarray, "M 2"], Bool[np.ndarray, "P1 P2"]]]:
     """Part a class's examples into those of different shapes; give the examples and the ink of each."""
-    side = two_worn_shapes(_unworn(sheet, glyph, examples), is_small(glyph.own))
+    small, inside = is_small(glyph.own), enclosed(glyph.own)
+    cells = _unworn(sheet, glyph, examples)
+    if not small:
+        cells = cells[:, inside[glyph.pattern.rows, glyph.pattern.columns]]
+    side = two_worn_shapes(cells, small)
     if side is not None:
-        allowed = grown(enclosed(glyph.own), HALO)
+        allowed = grown(inside, HALO)
         one, other = (fit(sheet, examples[those], allowed, wear) for those in (side, ~side))
         if one is not None and other is not None:
             yield from parted(sheet, one, examples[side], wear)

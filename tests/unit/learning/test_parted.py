@@ -20,13 +20,13 @@ CUP[20:22, 24:32], CUP[38:40, 24:32] = 0, 0.4
 CORNERS = np.array([(70 * row + 5, 60 * column + 5) for row in range(6) for column in range(12)])
 
 
-def split_up(second: np.ndarray, seed: int) -> list[set[bool]]:
-    """Print two letters as one worn class, and part it."""
+def split_up(first: np.ndarray, second: np.ndarray, seed: int) -> list[set[bool]]:
+    """Print two letters as one worn class, an arch, and part it."""
     rng = np.random.default_rng(seed)
     is_second = rng.random(len(CORNERS)) < 0.3
     cells = np.zeros(CORNERS.max(0) + np.array(FRAME) + 5, np.float32)
     for (y, x), other in zip(CORNERS, is_second, strict=True):
-        ink = (second if other else ARCH).copy()
+        ink = (second if other else first).copy()
         ways, sizes = ways_to_differ(ink, np.ones(FRAME, bool), WEAR)
         ink += ((rng.normal(size=len(sizes)) * sizes) @ ways).reshape(FRAME)
         cells[y : y + FRAME[0], x : x + FRAME[1]] = ink
@@ -42,12 +42,18 @@ def split_up(second: np.ndarray, seed: int) -> list[set[bool]]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_two_worn_letters_are_parted_to_the_last_example(seed):
-    assert sorted(split_up(CUP, seed), key=min) == [{False}, {True}]
+    assert sorted(split_up(ARCH, CUP, seed), key=min) == [{False}, {True}]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_one_worn_letter_stays_one(seed):
-    assert split_up(ARCH, seed) == [{False, True}]
+    assert split_up(ARCH, ARCH, seed) == [{False, True}]
+
+
+def test_what_stands_beside_a_letter_parts_no_class():
+    beside = ARCH.copy()
+    beside[18:42, 14:19] = beside[18:42, 37:42] = 0.8
+    assert split_up(ARCH, beside, 0) == [{False, True}]
 
 
 def test_few_examples_are_not_parted():
