@@ -89,7 +89,7 @@ def character_height(found: Float[np.ndarray, "H W"]) -> float | None:
     mode = np.exp(grid[np.nonzero(peak & (density >= AS_MANY * density.max()))[0][0]])
     near = np.abs(logs - np.log(mode)) < 0.5
     usual = float(np.median(height[likely][near]))
-    return max(usual, _widest(*(v[likely] for v in (width, height, area)), usual) / WIDE)
+    return max(usual, _widest(width[likely], height[likely], area[likely], usual) / WIDE)
 
 
 def _widest(

@@ -146,7 +146,7 @@ def contest(
     if allowed is not None:
         blocked[~allowed] = len(blocked)
     owned = np.zeros(view.cells.shape, np.int16)  # by how many of them
-    memory = _Memory(np.zeros([-(-side // BLOCK) for side in owned.shape], int))
+    memory = _Memory(np.zeros(-(-np.array(owned.shape) // BLOCK), int))
     weight = weighed(found, typical)
     gain = weight.copy()  # less what those that hold would lose
 
