@@ -17,7 +17,6 @@ LEVEL = 0.8 * TALL  # and up or down
 LEAST_PAIRS = 0.5  # of the characters must have a next one, for a page to have lines
 STRAIGHT = 0.08 * TALL  # cells that characters lie off their line, at most, for it to be one
 TURNS = 5
-FEWEST = 4  # others on a line that tell where it is
 FAR = 4 * TALL  # cells along a line in which it goes on as it was
 ROUGH = 3.0  # standard deviations off the line
 LEAST_PLAY = 1.5  # cells
@@ -58,32 +57,8 @@ def find_lines(c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], classes
     heights = np.concatenate([above[c[one]] - rise, above[c[other]] + rise])  # of the other, and of the one
     of = np.concatenate([c[other], c[one]])
     play = max(ROUGH * spread, LEAST_PLAY)
-    above = np.array([_mode(heights[of == k], play, float(above[k])) for k in range(classes)])
-    heights = _on_the_others_line(c, corner, above, slope)
-    usual = [_mode(heights[(c == k) & np.isfinite(heights)], play, float(above[k])) for k in range(classes)]
+    usual = [_mode(heights[of == k], play, float(above[k])) for k in range(classes)]
     return Lines(np.array(usual), slope, spread)
-
-
-def _on_the_others_line(
-    c: Int[np.ndarray, " S"], corner: Int[np.ndarray, "S 2"], above: Float[np.ndarray, " C"], slope: float
-) -> Float[np.ndarray, " S"]:
-    """Give how far above the line of most others close by each frame is, infinitely far where there are few.
-
-    The next one may be misread, or stand there by chance; most of those on a line are not.
-    """
-    level = corner[:, 0] - slope * corner[:, 1]
-    base = level + above[c]
-    places = np.stack([base * FAR / (LEVEL / 2), corner[:, 1]], 1)
-    one, other = cKDTree(places).query_pairs(FAR, p=np.inf, output_type="ndarray").T
-    different = c[one] != c[other]
-    one, other = np.r_[one[different], other[different]], np.r_[other[different], one[different]]
-    order = np.lexsort((base[other], one))
-    count = np.bincount(one, minlength=len(c))
-    middle = np.cumsum(count) - count + count // 2
-    enough = count >= FEWEST
-    heights = np.full(len(c), np.inf)
-    heights[enough] = base[other[order[middle[enough]]]] - level[enough]
-    return heights
 
 
 def _mode(values: Float[np.ndarray, " N"], play: float, otherwise: float) -> float:
