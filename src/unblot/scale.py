@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.spatial import cKDTree
 
 from unblot.connected import connected
@@ -20,7 +20,7 @@ LARGEST = 1 / 8  # of the page: higher parts are no characters
 SPREAD = 0.12  # of a height's logarithm: how far the heights of one page's letters lie apart
 AS_MANY = 0.75  # of the ink that most parts' height accounts for: a lower one that does is the letters' height
 WIDE = 2.25  # of a character's height: what is wider does not fit into a frame
-SAME_SIZE, LEAST_WIDE, MOST = 0.03, 8, 0.75  # of a logarithm; letters of one size, and of all that wide, that are some
+SAME_SIZE, MANY, MOST = 0.03, 8, 0.75  # of a logarithm; letters of one size, and of all that wide, that are some
 GREATEST = 4.0  # more enlarging shows nothing more
 ENOUGH = 0.05  # a logarithm of the factor below this is not worth resampling
 STRONG, FAINTEST = 0.75, 0.2  # ink that most pages have, and that a page must have to be strengthened to it
@@ -89,18 +89,22 @@ def character_height(found: Float[np.ndarray, "H W"]) -> float | None:
     mode = np.exp(grid[np.nonzero(peak & (density >= AS_MANY * density.max()))[0][0]])
     near = np.abs(logs - np.log(mode)) < 0.5
     usual = float(np.median(height[likely][near]))
-    return max(usual, _widest(width[likely], height[likely], area[likely], usual) / WIDE)
+    return max(usual, _widest(np.stack([width, height, area], 1)[likely], usual) / WIDE)
 
 
-def _widest(
-    width: Float[np.ndarray, " M"], height: Float[np.ndarray, " M"], area: Float[np.ndarray, " M"], usual: float
-) -> float:
-    """Give the width of the widest letters, where what is as wide repeats: joined letters and words differ in size."""
-    wide = (width > WIDE * usual) & (height > usual / 2)
-    sizes = np.log(np.stack([width, height, np.sqrt(area)], 1)[wide])
-    alike = cKDTree(sizes).query_ball_point(sizes, SAME_SIZE, return_length=True) if len(sizes) else np.zeros(0, int)
-    repeat = alike >= LEAST_WIDE
-    return float(width[wide][repeat].max()) if repeat.sum() > MOST * len(sizes) else 0.0
+def _widest(sizes: Float[np.ndarray, "M 3"], usual: float) -> float:
+    """Give the width of the widest letters, where what is as wide repeats."""
+    wide = sizes[(sizes[:, 0] > WIDE * usual) & (sizes[:, 1] > usual / 2)]
+    repeat = one_of_many(wide)
+    return float(wide[repeat, 0].max()) if repeat.sum() > MOST * len(wide) else 0.0
+
+
+def one_of_many(sizes: Float[np.ndarray, "M 3"]) -> Bool[np.ndarray, " M"]:
+    """Tell the parts of a width, a height and an area that many have: letters do, joined letters and words differ."""
+    if not len(sizes):
+        return np.zeros(0, bool)
+    logs = np.log(sizes) * (1, 1, 0.5)  # an area counts as a length
+    return np.asarray(cKDTree(logs).query_ball_point(logs, SAME_SIZE, return_length=True) >= MANY)
 
 
 def scale_factor(height: float) -> float:

@@ -10,6 +10,7 @@ from unblot.detection.candidates import Candidates
 
 STRAIGHT = 0.66  # width over length: rounder characters have no ends
 LINE = 0.3  # the same of a line
+SINGLE = 1.2  # ink of one stroke over its length and thickness: pieces of strokes have 0.8, wide letters 1.4 and more
 GAP, CLOSE, FAR = (2.5, 1), (5.0, 2), (11.0, 2)  # cells behind an end, and around that place, since strokes bend
 INKED = 0.4
 GOES_ON = 0.5  # share of the ends of all instances
@@ -50,6 +51,9 @@ def _going_on(
         if width[0] > straight**2 * width[1]:
             continue
         along = (places - middle) @ axes[:, 1]
+        thick = 2 * cv2.distanceTransform(np.pad(ink, 1).astype(np.uint8), cv2.DIST_L2, 5).max()
+        if len(places) > SINGLE * np.ptp(along) * thick:
+            continue
         on = np.ones((int(mine.sum()), 2), bool)
         for near, (far, _) in zip(inked, behind, strict=True):
             ends = middle + np.array([along.min() - far, along.max() + far])[:, None] * axes[:, 1]

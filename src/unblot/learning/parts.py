@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.spatial import cKDTree
 
 from unblot.connected import connected
@@ -22,7 +22,8 @@ STACK = 0.3  # of a character's height: the widest gap between a letter and its 
 SMALLER = 0.6  # area of a dot, of its letter's, at most
 ABOVE = 0.5  # share of its width that a dot has above or below its letter
 TWIN = 0.5  # of a character's height: the largest strokes that stand in twos, as those of a quotation mark do
-EVEN = 0.1  # of a character's height by which their upper and lower ends may differ
+EVEN = 0.1  # of a character's height by which their ends may differ
+LOW, LONG, COLON = 0.35, 1.3, 0.75  # of the same: the bars of an equals sign, and the gap in a colon
 
 
 Place = tuple[Int[np.ndarray, " _"], tuple[int, int, int, int]]  # a part's components, and the box around it
@@ -131,18 +132,39 @@ def _owner(stats: Int[np.ndarray, "M 5"]) -> Int[np.ndarray, " M"]:
 
 
 def _twins(stats: Int[np.ndarray, "M 5"], owner: Int[np.ndarray, " M"]) -> Int[np.ndarray, " M"]:
-    """Let small marks that stand even and close side by side belong to the left one, if they belong to no letter."""
+    """Let marks that stand even and close, small ones side by side and low ones one above the other, be one.
+
+    Both belong to the left or the upper one, if they belong to no letter.
+    """
     left, top, width, height, _ = stats.T
-    lone = (owner == np.arange(len(owner))) & (np.bincount(owner, minlength=len(owner)) == 1)
-    small = np.nonzero(lone & (np.maximum(width, height) < TWIN * HEIGHT))[0]
-    small = small[np.argsort(left[small], kind="stable")]
+    small, low = np.maximum(width, height) < TWIN * HEIGHT, (height < LOW * HEIGHT) & (width < LONG * HEIGHT)
+    twins = _paired(owner, small & _lone(owner), (left, width), (top, height), STACK)
+    return _paired(twins, low & _lone(twins), (top, height), (left, width), COLON)
+
+
+def _lone(owner: Int[np.ndarray, " M"]) -> Bool[np.ndarray, " M"]:
+    """Tell the parts that belong to none, and none to them."""
+    return np.asarray(np.bincount(owner, minlength=len(owner))[owner] * (owner == np.arange(len(owner))) == 1)
+
+
+def _paired(
+    owner: Int[np.ndarray, " M"],
+    chosen: Bool[np.ndarray, " M"],
+    along: tuple[Int[np.ndarray, " M"], Int[np.ndarray, " M"]],
+    across: tuple[Int[np.ndarray, " M"], Int[np.ndarray, " M"]],
+    widest: float,
+) -> Int[np.ndarray, " M"]:
+    """Let chosen marks belong to those before them along an axis, if they are even across and the gap is no wider."""
+    (first, length), (low, extent) = along, across
+    order = np.nonzero(chosen)[0]
+    order = order[np.argsort(first[order], kind="stable")]
     twins = owner.copy()
-    for n, one in enumerate(small):
-        for other in small[n + 1 :]:
-            gap = left[other] - left[one] - width[one]
-            if gap >= STACK * HEIGHT:
+    for n, one in enumerate(order):
+        for other in order[n + 1 :]:
+            gap = first[other] - first[one] - length[one]
+            if gap >= widest * HEIGHT:
                 break
-            ends = top[other] - top[one], top[other] + height[other] - top[one] - height[one]
+            ends = low[other] - low[one], low[other] + extent[other] - low[one] - extent[one]
             if twins[one] == one and gap >= 0 and max(map(abs, ends)) < EVEN * HEIGHT:
                 twins[other] = one
                 break

@@ -164,6 +164,18 @@ def test_scattered_characters_stand_on_no_lines():
     assert find_lines(rng.integers(0, 3, 300), rng.integers(0, 1500, (300, 2)), 3) is None
 
 
+def test_wide_letters_with_close_neighbours_are_no_strokes():
+    letter = np.zeros(FRAME, bool)
+    letter[20:34, 8:48] = True
+    letter[23:31, 11:26] = letter[23:31, 30:45] = False
+    cells = np.zeros((140, 600), np.float32)
+    corners = [(10 + 60 * line, 10 + 42 * k) for line in range(2) for k in range(12)]
+    for y, x in corners:
+        cells[y : y + FRAME[0], x : x + FRAME[1]] += letter
+    found = candidates(*[(0, y, x, 300.0) for y, x in corners])
+    assert stroke_classes(cells, found, letter[None]).tolist() == [False]
+
+
 def test_pieces_of_strokes_go_on_behind_their_ends_and_letters_do_not():
     cells = np.zeros((200, 300), np.float32)
     stem, ring = np.zeros(FRAME, bool), np.zeros(FRAME, bool)

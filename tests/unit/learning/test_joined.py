@@ -113,3 +113,12 @@ def test_a_page_of_joined_writing_is_read(word_page):
             read.setdefault(letter, []).append(near[0])
     assert all(len(set(classes)) == 1 for classes in read.values())
     assert len({classes[0] for classes in read.values()}) == len(LETTERS)
+
+
+def test_wide_letters_that_stand_apart_are_no_words():
+    page = np.zeros((1000, 1200), np.float32)
+    for top in range(60, 900, 90):
+        for k, left in enumerate(range(40, 1000, 110)):
+            page[top : top + 40, left : left + 90] = 1
+            page[top + 8 : top + 32, left + 8 : left + 80 - 30 * (k % 3)] = 0
+    assert find_joined(page, find_components(page, 0.4)) is None

@@ -223,3 +223,16 @@ def test_small_marks_stand_alone_with_neighbours_beside_them_but_nothing_close_a
     cells = 0.9 * own.astype(np.float32)
     cells[top : top + 8, left : left + 6] = 0.9
     assert alone(cells, around_small(own)) == free
+
+
+def test_the_dots_of_a_colon_and_the_bars_of_an_equals_sign_are_one_part_and_stops_below_each_other_are_two():
+    page = np.zeros((200, 400), np.float32)
+    page[40:48, 40:48] = page[72:80, 40:48] = 1  # a colon
+    page[52:57, 100:140] = page[66:71, 100:140] = 1  # an equals sign
+    page[40:48, 200:208] = page[110:118, 200:208] = 1  # stops of two lines
+    page[40:48, 260:268] = page[72:80, 300:308] = 1  # and two that are not even
+    boxes = find_parts(page, find_components(page, 0.4)).box.tolist()
+    assert sorted(boxes) == [
+        *([40, 40, 80, 48], [40, 200, 48, 208], [40, 260, 48, 268]),
+        *([52, 100, 71, 140], [72, 300, 80, 308], [110, 200, 118, 208]),
+    ]
