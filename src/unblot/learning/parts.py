@@ -23,7 +23,7 @@ SMALLER = 0.6  # area of a dot, of its letter's, at most
 ABOVE = 0.5  # share of its width that a dot has above or below its letter
 TWIN = 0.5  # of a character's height: the largest strokes that stand in twos, as those of a quotation mark do
 EVEN = 0.1  # of a character's height by which their ends may differ
-LOW, LONG, COLON = 0.35, 1.3, 0.75  # of the same: the bars of an equals sign, and the gap in a colon
+LOW, LONG = 3.0, 1.3  # width of the bars of an equals sign, over their height; of a character's height
 
 
 Place = tuple[Int[np.ndarray, " _"], tuple[int, int, int, int]]  # a part's components, and the box around it
@@ -137,9 +137,9 @@ def _twins(stats: Int[np.ndarray, "M 5"], owner: Int[np.ndarray, " M"]) -> Int[n
     Both belong to the left or the upper one, if they belong to no letter.
     """
     left, top, width, height, _ = stats.T
-    small, low = np.maximum(width, height) < TWIN * HEIGHT, (height < LOW * HEIGHT) & (width < LONG * HEIGHT)
-    twins = _paired(owner, small & _lone(owner), (left, width), (top, height), STACK)
-    return _paired(twins, low & _lone(twins), (top, height), (left, width), COLON)
+    small, bar = np.maximum(width, height) < TWIN * HEIGHT, (width > LOW * height) & (width < LONG * HEIGHT)
+    twins = _paired(owner, small & _lone(owner), (left, width), (top, height))
+    return _paired(twins, bar & _lone(twins), (top, height), (left, width))
 
 
 def _lone(owner: Int[np.ndarray, " M"]) -> Bool[np.ndarray, " M"]:
@@ -152,9 +152,8 @@ def _paired(
     chosen: Bool[np.ndarray, " M"],
     along: tuple[Int[np.ndarray, " M"], Int[np.ndarray, " M"]],
     across: tuple[Int[np.ndarray, " M"], Int[np.ndarray, " M"]],
-    widest: float,
 ) -> Int[np.ndarray, " M"]:
-    """Let chosen marks belong to those before them along an axis, if they are even across and the gap is no wider."""
+    """Let chosen marks belong to those close before them along an axis, if they are even across it."""
     (first, length), (low, extent) = along, across
     order = np.nonzero(chosen)[0]
     order = order[np.argsort(first[order], kind="stable")]
@@ -162,7 +161,7 @@ def _paired(
     for n, one in enumerate(order):
         for other in order[n + 1 :]:
             gap = first[other] - first[one] - length[one]
-            if gap >= widest * HEIGHT:
+            if gap >= STACK * HEIGHT:
                 break
             ends = low[other] - low[one], low[other] + extent[other] - low[one] - extent[one]
             if twins[one] == one and gap >= 0 and max(map(abs, ends)) < EVEN * HEIGHT:

@@ -34,6 +34,7 @@ STEPS = 20
 FOLDS = 5
 INKED, MOSTLY = 0.3, 0.75  # ink of a cell that counts, and the share of a group that has it, or has not
 STROKE = 3  # cells
+CRISP, SOMEWHERE = 0.02, 0.2  # 1 - correlation with their shape, of crisp examples; ink by which shapes differ there
 UNUSUAL = 0.5  # of ink: dirt is not farther away than this
 
 
@@ -86,7 +87,7 @@ def _two_groups(cells: Float[np.ndarray, "N K"], places: Int[np.ndarray, "K 2"])
     usual = np.clip(cells - np.median(cells, axis=0), -UNUSUAL, UNUSUAL)
     for starts, apart, clearer in ((_across(usual), APART, CLEARER), (_together(cells, places), FARTHER, AS_CLEAR)):
         side, width = _best_cut(usual, starts)
-        if side is not None and width < apart and _two_shapes(cells[side], cells[~side], clearer):
+        if side is not None and width < apart and _two_shapes(cells[side], cells[~side], places, clearer):
             return side
     return None
 
@@ -110,12 +111,22 @@ def _best_cut(
     return (None, np.inf) if best is None else (cuts[best], width[best])
 
 
-def _two_shapes(one: Float[np.ndarray, "N K"], other: Float[np.ndarray, "M K"], clearer: float) -> bool:
-    """Tell whether two groups differ, and each agrees with itself about as well: examples under dirt do not."""
+def _two_shapes(
+    one: Float[np.ndarray, "N K"], other: Float[np.ndarray, "M K"], places: Int[np.ndarray, "K 2"], clearer: float
+) -> bool:
+    """Tell whether two groups differ, and each agrees with itself about as well: examples under dirt do not.
+
+    Crisp shapes that are the same all over but for one place, where ink is there or not, differ as well: what a scanner
+    does, it does along all edges.
+    """
     usual = [np.median(group, axis=0) for group in (one, other)]
     astray = [1 - np.median(_correlation(group, own)) for group, own in zip((one, other), usual, strict=True)]
     same = SURELY if min(len(one), len(other)) >= MANY else SAME
-    return bool(_correlation(usual[0][None], usual[1])[0] < same and max(astray) < clearer * min(astray))
+    there = np.zeros(places.max(0) + 1, np.float32)
+    there[tuple(places.T)] = usual[0] - usual[1]
+    apart = max(astray) < CRISP and np.abs(cv2.blur(there, (STROKE, STROKE))).max() > SOMEWHERE
+    differ = apart or _correlation(usual[0][None], usual[1])[0] < same
+    return bool(differ and max(astray) < clearer * min(astray))
 
 
 def _correlation(cells: Float[np.ndarray, "N K"], usual: Float[np.ndarray, " K"]) -> Float[np.ndarray, " N"]:

@@ -128,3 +128,20 @@ def test_a_few_of_another_letter_are_found_among_many_and_a_few_under_dirt_are_n
     assert cut is not None
     assert sorted(np.nonzero(cut == cut[0])[0]) == list(range(10))
     assert _two_groups(strokes.reshape(120, -1), GRID) is None
+
+
+@pytest.mark.parametrize("shift", [False, True])
+def test_crisp_letters_that_differ_in_one_place_are_two_and_a_scanners_traces_are_none(shift):
+    rng = np.random.default_rng(0)
+    letter = np.zeros((30, 30), np.float32)
+    letter[3:27, 3:27] = 1
+    letter[8:22, 8:22] = 0
+    other = np.roll(letter, 1, 1) * 0.1 + letter * 0.9 if shift else letter.copy()
+    if not shift:
+        other[12:16, 8:12] = 0.6
+    second = rng.random(80) < 0.4
+    pictures = np.where(second[:, None, None], other, letter) + rng.normal(0, 0.02, (80, 30, 30))
+    places = np.argwhere(np.ones((30, 30), bool))
+    side = _two_groups(pictures.reshape(80, -1).astype(np.float32), places)
+    assert (side is None) == shift
+    assert shift or (side == second).all() or (side != second).all()

@@ -225,14 +225,13 @@ def test_small_marks_stand_alone_with_neighbours_beside_them_but_nothing_close_a
     assert alone(cells, around_small(own)) == free
 
 
-def test_the_dots_of_a_colon_and_the_bars_of_an_equals_sign_are_one_part_and_stops_below_each_other_are_two():
+def test_the_bars_of_an_equals_sign_are_one_part_and_dashes_below_each_other_are_two():
     page = np.zeros((200, 400), np.float32)
-    page[40:48, 40:48] = page[72:80, 40:48] = 1  # a colon
-    page[52:57, 100:140] = page[66:71, 100:140] = 1  # an equals sign
-    page[40:48, 200:208] = page[110:118, 200:208] = 1  # stops of two lines
-    page[40:48, 260:268] = page[72:80, 300:308] = 1  # and two that are not even
+    page[52:57, 100:140] = page[66:71, 100:140] = 1
+    page[40:45, 200:240] = page[110:115, 200:240] = 1  # dashes of two lines
+    page[40:45, 260:300] = page[54:59, 280:320] = 1  # and two that are not even
     boxes = find_parts(page, find_components(page, 0.4)).box.tolist()
     assert sorted(boxes) == [
-        *([40, 40, 80, 48], [40, 200, 48, 208], [40, 260, 48, 268]),
-        *([52, 100, 71, 140], [72, 300, 80, 308], [110, 200, 118, 208]),
+        *([40, 200, 45, 240], [40, 260, 45, 300], [52, 100, 71, 140]),
+        *([54, 280, 59, 320], [110, 200, 115, 240]),
     ]
