@@ -18,7 +18,8 @@ INKED = 0.5
 SMALLEST = 8  # pixels: lower parts are grain
 LARGEST = 1 / 8  # of the page: higher parts are no characters
 SPREAD = 0.12  # of a height's logarithm: how far the heights of one page's letters lie apart
-AS_MANY = 0.75  # of the ink that most parts' height accounts for: a lower one that does is the letters' height
+AS_MANY = 0.75  # of the ink that most parts' height accounts for: a lower one that does is the letters' height,
+BETWEEN, ENOUGH_PARTS = 0.6, 50  # where less of its own lies between the two, and where there are so many parts
 WIDE = 2.25  # of a character's height: what is wider does not fit into a frame
 SAME_SIZE, MANY, MOST = 0.03, 8, 0.75  # of a logarithm; letters of one size, and of all that wide, that are some
 GREATEST = 4.0  # more enlarging shows nothing more
@@ -85,11 +86,17 @@ def character_height(found: Float[np.ndarray, "H W"]) -> float | None:
     logs = np.log(height[likely])
     grid = np.linspace(logs.min(), logs.max(), 200)
     density = np.exp(-0.5 * ((grid[:, None] - logs) / SPREAD) ** 2) @ height[likely]
-    peak = np.r_[True, density[1:] >= density[:-1]] & np.r_[density[:-1] >= density[1:], True]
-    mode = np.exp(grid[np.nonzero(peak & (density >= AS_MANY * density.max()))[0][0]])
+    mode = np.exp(grid[_lower_peak(density) if len(logs) >= ENOUGH_PARTS else density.argmax()])
     near = np.abs(logs - np.log(mode)) < 0.5
     usual = float(np.median(height[likely][near]))
     return max(usual, _widest(np.stack([width, height, area], 1)[likely], usual) / WIDE)
+
+
+def _lower_peak(density: Float[np.ndarray, " G"]) -> int:
+    """Give the first peak that is nearly as high as the highest, if few lie between the two."""
+    peak = np.r_[True, density[1:] >= density[:-1]] & np.r_[density[:-1] >= density[1:], True]
+    first, highest = int(np.nonzero(peak & (density >= AS_MANY * density.max()))[0][0]), int(density.argmax())
+    return first if density[first : highest + 1].min() <= BETWEEN * density[first] else highest
 
 
 def _widest(sizes: Float[np.ndarray, "M 3"], usual: float) -> float:

@@ -37,9 +37,13 @@ def boxes(*kinds: tuple[int, int, int]) -> np.ndarray:
     return page
 
 
-@pytest.mark.parametrize(("tall", "height"), [(60, 20), (100, 40)])
-def test_of_two_heights_about_as_frequent_the_lower_is_the_characters(tall, height):
-    assert character_height(boxes((100, 20, 10), (tall, 40, 20))) == pytest.approx(height, abs=1)
+@pytest.mark.parametrize(("low", "tall", "height"), [(100, 60, 20), (100, 100, 40), (20, 12, 40)])
+def test_of_two_heights_about_as_frequent_the_lower_is_the_characters_where_there_are_many(low, tall, height):
+    assert character_height(boxes((low, 20, 10), (tall, 40, 20))) == pytest.approx(height, abs=1)
+
+
+def test_heights_all_over_are_not_two_heights():
+    assert character_height(boxes((100, 20, 10), (45, 26, 13), (33, 33, 16), (56, 42, 21))) == pytest.approx(33, abs=1)
 
 
 def test_the_scale_is_such_that_wide_letters_which_repeat_fit_into_a_frame():
