@@ -132,7 +132,7 @@ def _owner(stats: Int[np.ndarray, "M 5"]) -> Int[np.ndarray, " M"]:
 
 
 def _twins(stats: Int[np.ndarray, "M 5"], owner: Int[np.ndarray, " M"]) -> Int[np.ndarray, " M"]:
-    """Let marks that stand even and close, small ones side by side and low ones one above the other, be one.
+    """Let marks that stand even and close, small ones side by side and bars one above the other, be one.
 
     Both belong to the left or the upper one, if they belong to no letter.
     """
