@@ -18,6 +18,7 @@ INKED = 0.5
 SMALLEST = 8  # pixels: lower parts are grain
 LARGEST = 1 / 8  # of the page: higher parts are no characters
 SPREAD = 0.12  # of a height's logarithm: how far the heights of one page's letters lie apart
+SIZES = (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA)
 AS_MANY = 0.75  # of the ink that most parts' height accounts for: a lower one that does is the letters' height,
 BETWEEN, ENOUGH_PARTS = 0.6, 50  # where less of its own lies between the two, and where there are so many parts
 WIDE = 2.25  # of a character's height: what is wider does not fit into a frame
@@ -75,10 +76,8 @@ def reach_for(height: float) -> int:
 
 def character_height(found: Float[np.ndarray, "H W"]) -> float | None:
     """Give the height most connected parts of the ink have, None where there are no such parts."""
-    stats = connected(found > INKED)[1]
-    width, height, area = (
-        stats[1:, at].astype(float) for at in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA)
-    )
+    sizes = connected(found > INKED)[1][1:, SIZES].astype(float)
+    width, height, area = sizes.T
     compact = (width < 4 * height) & (height < 6 * width) & (area > 0.1 * width * height)
     likely = (height >= SMALLEST) & (height < LARGEST * found.shape[0]) & compact
     if not likely.any():
@@ -89,7 +88,7 @@ def character_height(found: Float[np.ndarray, "H W"]) -> float | None:
     mode = np.exp(grid[_lower_peak(density) if len(logs) >= ENOUGH_PARTS else density.argmax()])
     near = np.abs(logs - np.log(mode)) < 0.5
     usual = float(np.median(height[likely][near]))
-    return max(usual, _widest(np.stack([width, height, area], 1)[likely], usual) / WIDE)
+    return max(usual, _widest(sizes[likely], usual) / WIDE)
 
 
 def _lower_peak(density: Float[np.ndarray, " G"]) -> int:

@@ -45,9 +45,8 @@ def settle(
     members = defaultdict(list)
     for number, each in enumerate(found):
         members[each.c].append(number)
-    there, stamps = list(found), {}
 
-    def of_class(c: int, numbers: list[int]) -> None:
+    def of_class(c: int, numbers: list[int]) -> tuple[Stamp, list[Character]]:
         x0, y0, x1, y1 = found[numbers[0]].box
         seam, play = _margins(found[numbers[0]])
         own = own_pixels(model, c, (y1 - y0, x1 - x0), seam)
@@ -59,12 +58,15 @@ def settle(
             picture, bold = np.quantile(cuts, (0.5, BOLD), axis=0).astype(np.float32)
             weighted = np.where(own, picture, 0)
             places = [_where(piece, weighted) for piece in wide]
-        stamps[c] = Stamp(own, picture, bold, seam)
-        for n, place in zip(numbers, places, strict=True):
-            there[n] = moved(found[n], place[0] - play, place[1] - play)
+        at_home = [moved(found[n], down - play, right - play) for n, (down, right) in zip(numbers, places, strict=True)]
+        return Stamp(own, picture, bold, seam), at_home
 
-    side_by_side(lambda one: of_class(*one), members.items())
-    return there, {c: stamps[c] for c in sorted(stamps)}
+    there, stamps, classes = list(found), {}, sorted(members.items())
+    for (c, numbers), (stamp, at_home) in zip(classes, side_by_side(lambda one: of_class(*one), classes), strict=True):
+        stamps[c] = stamp
+        for n, each in zip(numbers, at_home, strict=True):
+            there[n] = each
+    return there, stamps
 
 
 def settled(ink: Float[np.ndarray, "H W"], each: Character, stamp: Stamp) -> Character:

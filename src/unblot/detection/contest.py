@@ -75,16 +75,16 @@ class _Memory:
     step: int = 0
     known: dict[tuple[int, ...], tuple[int, float]] = field(default_factory=dict)
 
-    def change(self, frames: list[tuple[slice, slice]]) -> None:
-        """Take down that owners change in some frames."""
+    def change(self, frame: tuple[slice, slice]) -> None:
+        """Take down that owners change in a frame."""
         self.step += 1
-        for frame in frames:
-            self.changed[_blocks(*frame)] = self.step
+        self.changed[_blocks(*frame)] = self.step
 
-    def ask(self, key: tuple[int, ...], piece: tuple[slice, slice], look: Callable[[], float]) -> float:
-        """Give how far a side is ahead in a piece of the page; where nothing changed since, it is not looked again."""
+    def ahead(self, look: Callable[..., float], found: Candidates, side: list[int], against: list[int]) -> float:
+        """Give how far a side is ahead of another, as it was found where no owner has changed since."""
+        key, piece = (*side, -1, *against), _piece(found.corner[[*side, *against]])
         if key not in self.known or self.changed[_blocks(*piece)].max() > self.known[key][0]:
-            self.known[key] = self.step, look()
+            self.known[key] = self.step, look(side, against, piece)
         return self.known[key][1]
 
 
@@ -151,18 +151,20 @@ def contest(
     gain = weight.copy()  # less what those that hold would lose
 
     def hold(those: list[int], sign: int) -> None:
-        memory.change([_frame(found.corner[k]) for k in those])
         for k in those:
+            frame = _frame(found.corner[k])
+            memory.change(frame)
             holds[k] = sign > 0
             blocked[rivals[k]] += sign
             gain[rivals[k]] -= sign * weight[k]
-            owned[_frame(found.corner[k])] += (sign * view.near[found.c[k]]).astype(np.int16)
+            owned[frame] += (sign * view.near[found.c[k]]).astype(np.int16)
 
     hold(chosen.tolist(), 1)
     share = completeness(found, typical)
     least = least_whole(share[holds])
     whole, clear = share > least, not broken and not worn(share[holds])
     order = np.argsort(-found.evidence, kind="stable")
+    look = functools.partial(_more_seen, view, found, owned, whole)
 
     def instead_of(k: int) -> tuple[list[int], list[int]]:
         """Give those that may hold k's ink, and all that hold theirs: two for k, or k for two, one or none."""
@@ -177,7 +179,7 @@ def contest(
         before = holds.copy()
         for k in order.tolist():
             side, against = instead_of(k)
-            if side and (not against or _ahead(memory, view, found, owned, side, against, whole) > MARGIN):
+            if side and (not against or memory.ahead(look, found, side, against) > MARGIN):
                 hold(against, -1)
                 hold(side, 1)
         if (holds == before).all():
@@ -202,28 +204,13 @@ def _shown(view: View, held: Candidates, owned: Int[np.ndarray, "G1 G2"]) -> Boo
     return np.asarray(share > LEAST_SHOWN * np.array([usual[c] for c in held.c]))
 
 
-def _ahead(
-    memory: _Memory,
-    view: View,
-    found: Candidates,
-    owned: Int[np.ndarray, "G1 G2"],
-    side: list[int],
-    against: list[int],
-    whole: Bool[np.ndarray, " S"],
-) -> float:
-    """Give how much more one side sees than the other, as it is remembered where owners did not change."""
-    piece = _piece(found.corner[[*side, *against]])
-    look = functools.partial(_more_seen, view, found, owned, side, against, whole, piece)
-    return memory.ask((*side, -1, *against), piece, look)
-
-
 def _more_seen(
     view: View,
     found: Candidates,
     owned: Int[np.ndarray, "G1 G2"],
+    whole: Bool[np.ndarray, " S"],
     side: list[int],
     against: list[int],
-    whole: Bool[np.ndarray, " S"],
     piece: tuple[slice, slice],
 ) -> float:
     """Give how much more one side sees than those that hold its ink, in what any covers and nobody else owns.

@@ -38,7 +38,7 @@ def _going_on(
     straight: float,
     behind: tuple[tuple[float, int], ...],
 ) -> Float[np.ndarray, " S"]:
-    """Give the share of its ends where ink goes on at all places behind, 0 for classes that are not straight."""
+    """Give the share of its ends where ink goes on at all places behind, 0 for classes that are no single stroke."""
     inked = [cv2.dilate(cells, np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)) > INKED for _, reach in behind]
     share = np.zeros(len(found.c))
     for c, ink in enumerate(own):

@@ -120,14 +120,13 @@ def _distance(y, W, precision):
 def _row_logits(y, log_H, W, precision, offset, z):
     """z_j = r_j(y_j) + logit a_j along a row of the pattern."""
     F = len(y) // len(z)
-    if F == 1:  # the same, in a loop that becomes vector instructions
-        for j in range(len(z)):
-            delta = y[j] - W[j]
-            z[j] = offset[j] - log_H[j] - y.dtype.type(0.5) * precision[j] * delta * delta
-        return
     for j in range(len(z)):
-        run = slice(j * F, (j + 1) * F)
-        z[j] = offset[j] - log_H[j] - y.dtype.type(0.5) * _distance(y[run], W[run], precision[run])  # Eq. 4
+        if F == 1:  # without a slice, the loop becomes vector instructions
+            distance = precision[j] * (y[j] - W[j]) ** 2
+        else:
+            run = slice(j * F, (j + 1) * F)
+            distance = _distance(y[run], W[run], precision[run])
+        z[j] = offset[j] - log_H[j] - y.dtype.type(0.5) * distance  # Eq. 4
 
 
 @numba.njit(**FAST)

@@ -118,7 +118,8 @@ def _always(
             first = max(pairs, key=len)
             step = np.rint(np.median(corner[first + 1] - corner[first], 0)).astype(int) * (1 - 2 * side)
             own = glyphs[c[first[0] + 1 - side]].own
-            cells, dirt = (cut(v, inside(sheet, corner[left] + step), FRAME)[:, own] for v in (sheet.cells, sheet.dirt))
+            places = inside(sheet, corner[left] + step)
+            cells, dirt = (cut(values, places, FRAME)[:, own] for values in (sheet.cells, sheet.dirt))
             there = ((cells > INKED) | (dirt > sheet.dirt.min())).mean(1) > THERE
             beside[side, k] = sum(map(len, pairs)) + there.sum()
     return np.asarray((beside >= ALWAYS * count.clip(1)).any(0))

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Int
 
 from unblot.learning.alike import ALIKE, LEAST_PARTS, correlate, first_ones
 from unblot.learning.parts import LEAST_AREA, STACK, TALLEST, WIDEST, Components, Parts, draw_parts, likely
-from unblot.scale import HEIGHT, one_of_many
+from unblot.scale import HEIGHT, SIZES, one_of_many
 
 FLATTEST, LONGEST = 0.4, 20.0  # of a character's height: how high words are at least, how wide at most
 MOSTLY = 0.5  # of the writing's ink that words hold, where writing is joined
@@ -49,7 +49,7 @@ def find_joined(ink: Float[np.ndarray, "H W"], components: Components) -> Parts 
     """Find the characters of joined writing; None where most stand apart, or pieces of words hardly repeat."""
     stats = components.stats
     wide, area = _words(stats, WIDEST), stats[:, cv2.CC_STAT_AREA]
-    letters = one_of_many(stats[wide][:, [cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA]].astype(float))
+    letters = one_of_many(stats[wide][:, SIZES].astype(float))
     held, apart = area[wide[~letters]].sum(), area[wide[letters]].sum() + area[likely(stats)].sum()
     if held <= MOSTLY * (held + apart):
         return None
